@@ -1,0 +1,172 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from textsobol.sobol import BlackBoxError, Evaluator, sobol_indices
+from textsobol.sobol.arrays import Array, Floats
+
+
+def masks_of(*rows: str) -> Array:
+    return np.array([[letter == "1" for letter in row] for row in rows])
+
+
+class Recorder:
+    """A black box that counts in binary and remembers what it was given."""
+
+    def __init__(self, n_features: int) -> None:
+        self.batches: list[Array] = []
+        self.bits = 1 << np.arange(n_features)[::-1]
+
+    def __call__(self, masks: Array) -> Floats:
+        self.batches.append(masks.copy())
+        return np.asarray(masks @ self.bits, dtype=float)
+
+
+def test_every_distinct_mask_is_scored_once_and_every_row_gets_its_score() -> None:
+    box = Recorder(3)
+    evaluator = Evaluator(box, 3, batch_rows=2)
+    pieces = [masks_of("101", "000", "101"), masks_of("111", "000"), masks_of("001")]
+    assert evaluator(pieces).ravel().tolist() == [5, 0, 5, 7, 0, 1]
+    assert [len(batch) for batch in box.batches] == [2, 2]
+    assert (evaluator.n_rows, evaluator.n_distinct) == (6, 4)
+    assert evaluator([masks_of("001", "010")]).ravel().tolist() == [1, 2]
+    assert [len(batch) for batch in box.batches] == [2, 2, 1]
+    assert (evaluator.n_rows, evaluator.n_distinct) == (8, 5)
+
+
+@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 255, 256, 257, 1000])
+def test_masks_that_differ_in_one_feature_are_distinct(n_features: int) -> None:
+    """Around the lengths at which keys change from plain bytes to digests."""
+    masks = np.concatenate([np.zeros((1, n_features), bool), np.eye(n_features, dtype=bool)])
+    evaluator = Evaluator(lambda m: m.sum(axis=1), n_features)
+    evaluator([masks, masks])
+    assert evaluator.n_distinct == n_features + 1
+
+
+def test_real_valued_masks_are_told_apart() -> None:
+    evaluator = Evaluator(lambda m: m.sum(axis=1), 2)
+    masks = np.array([[0.1, 0.2], [0.1, 0.2], [0.1, np.nextafter(0.2, 1)]])
+    evaluator([masks])
+    assert evaluator.n_distinct == 2
+
+
+def test_a_black_box_may_write_on_its_masks() -> None:
+    def rude(masks: Array) -> Floats:
+        scores = masks[:, 0] + 2.0 * masks[:, 1]
+        masks[:] = False
+        return np.asarray(scores)
+
+    polite = sobol_indices(lambda masks: masks[:, 0] + 2.0 * masks[:, 1], 2, rows=4)
+    np.testing.assert_array_equal(sobol_indices(rude, 2, rows=4).total, polite.total)
+
+
+def test_the_budget_is_never_exceeded_and_keeps_the_first_rows() -> None:
+    for budget in range(6, 40):
+        box = Recorder(5)
+        result = sobol_indices(box, 5, budget=budget)
+        assert sum(len(batch) for batch in box.batches) == result.n_distinct <= budget
+        assert result.settings.rows == budget // 6
+        assert result.n_rows == 6 * result.settings.rows
+        same = sobol_indices(Recorder(5), 5, rows=budget // 6)
+        np.testing.assert_array_equal(result.total, same.total)
+    assert sobol_indices(Recorder(5), 5, budget=1000, rows=3).settings.rows == 3
+    assert sobol_indices(Recorder(5), 5, budget=13, rows=300).settings.rows == 2
+
+
+def test_the_evaluator_refuses_to_overspend() -> None:
+    evaluator = Evaluator(Recorder(2), 2, budget=1)
+    with pytest.raises(RuntimeError, match="budget of 1"):
+        evaluator([masks_of("01", "10")])
+
+
+def test_progress_rises_to_the_plan() -> None:
+    calls: list[tuple[int, int]] = []
+    result = sobol_indices(
+        Recorder(4), 4, rows=6, batch_rows=7, pairs=2, progress=lambda *call: calls.append(call)
+    )
+    done = [d for d, _ in calls]
+    assert done == sorted(done)
+    assert {planned for _, planned in calls} == {result.n_rows}
+    assert done[-1] == result.n_rows == 6 * (4 + 1 + 1)
+
+
+def test_wrong_shapes_are_named() -> None:
+    with pytest.raises(BlackBoxError, match=r"shape \(3,\) for 8 masks \(rows 0 to 7\)"):
+        sobol_indices(lambda masks: np.zeros(3), 3, estimator="exact")
+    with pytest.raises(BlackBoxError, match=r"shape \(\)"):
+        sobol_indices(lambda masks: 1.0, 3, estimator="exact")
+    with pytest.raises(BlackBoxError, match=r"shape \(8, 1, 1\)"):
+        sobol_indices(lambda masks: np.zeros((8, 1, 1)), 3, estimator="exact")
+    with pytest.raises(BlackBoxError, match=r"shape \(8, 0\)"):
+        sobol_indices(lambda masks: np.zeros((8, 0)), 3, estimator="exact")
+
+
+def test_labels_must_stay_the_same() -> None:
+    n_labels = iter([2, 3])
+
+    def box(masks: Array) -> Floats:
+        return np.zeros((len(masks), next(n_labels)))
+
+    with pytest.raises(BlackBoxError, match="another number of labels for rows 4 to 7"):
+        sobol_indices(box, 3, estimator="exact", batch_rows=4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_name_the_row_and_stop(bad: float) -> None:
+    calls = []
+
+    def box(masks: Array) -> Floats:
+        calls.append(len(masks))
+        scores = np.ones((len(masks), 2))
+        scores[(masks == [True, False, True]).all(axis=1), 1] = bad
+        return scores
+
+    with pytest.raises(BlackBoxError, match=r"row 5, label 1 \(2 of 3 features present\)") as info:
+        sobol_indices(box, 3, estimator="exact", batch_rows=2)
+    assert info.value.mask.tolist() == [True, False, True]
+    assert len(calls) == 3, "nothing is computed after the bad row"
+
+
+def test_what_the_black_box_raises_is_wrapped_and_chained() -> None:
+    calls = []
+
+    def box(masks: Array) -> Floats:
+        calls.append(len(masks))
+        raise KeyError("no such word")
+
+    with pytest.raises(BlackBoxError, match="rows 0 to 7: KeyError: 'no such word'") as info:
+        sobol_indices(box, 3, estimator="exact")
+    assert isinstance(info.value.__cause__, KeyError)
+    assert len(calls) == 1
+
+
+def test_scores_that_are_no_numbers_are_an_error() -> None:
+    with pytest.raises(BlackBoxError, match="ValueError"):
+        sobol_indices(lambda masks: ["good"] * len(masks), 3, estimator="exact")
+
+
+def test_an_interrupt_is_not_swallowed() -> None:
+    def box(masks: Array) -> Floats:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sobol_indices(box, 3)
+
+
+def test_masks_stream() -> None:
+    """d = 500, N = 64: the masks would take 16 MB as booleans; far less is held at a time."""
+    largest = 0
+
+    def box(masks: Array) -> Floats:
+        nonlocal largest
+        largest = max(largest, len(masks))
+        return masks[:, 0].astype(float)
+
+    sobol_indices(box, 500, rows=2)
+    tracemalloc.start()
+    sobol_indices(box, 500, rows=64, batch_rows=100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert largest == 1002
+    assert peak < 13e6

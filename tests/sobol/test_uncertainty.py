@@ -1,0 +1,189 @@
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from benchmarks.estimators.coverage import N_WORDS, coverage
+from benchmarks.estimators.word_models import word_models
+from textsobol.sobol import sobol_indices
+from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.estimate import Samples, ratio
+from textsobol.sobol.uncertainty import margin, top_frequency
+
+MODELS = tuple(word_models(N_WORDS))
+# Nearly all of their variance lies in masks that come up less than once in a hundred rows
+# when nine words of ten are kept: no 30 rows can tell.
+RARE_EVENTS = {("saturated", 0.9), ("keywords", 0.9)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_intervals_hold_the_truth_as_often_as_they_say(model: str, keep: float) -> None:
+    """90 % intervals from 30 base rows, total and effect, over words and 100 designs."""
+    if (model, keep) in RARE_EVENTS:
+        assert coverage(model, keep, n_base=30, n_seeds=20)["total"][0] < 0.86, "now it can tell"
+        return
+    for held, width in coverage(model, keep, n_base=30, n_seeds=100).values():
+        assert held >= 0.86
+        assert width < 0.1
+
+
+def score(masks: Array) -> Floats:
+    weights = np.array([2.0, -1.0, 0.7, 0.3, 0.1, -0.05])
+    return np.asarray(1 / (1 + np.exp(-(masks * weights).sum(axis=1))))
+
+
+@pytest.mark.parametrize("estimator", ["flip", "jansen", "saltelli", "homma", "janon", "glen"])
+@pytest.mark.parametrize("name", ["first", "total", "effect"])
+def test_standard_errors_match_the_spread_over_seeds(estimator: str, name: str) -> None:
+    """Independent rows, so that nothing is reduced by balance: within a quarter."""
+    results = [
+        sobol_indices(score, 6, estimator=estimator, design="random", rows=60, seed=seed)
+        for seed in range(200)
+    ]
+    spread = np.std([getattr(r, name) for r in results], axis=0)
+    error = np.mean([getattr(r, f"{name}_error") for r in results], axis=0)
+    strong = spread > 1e-3
+    assert strong.any()
+    np.testing.assert_allclose(error[strong], spread[strong], rtol=0.25)
+
+
+def test_balance_makes_estimates_better_than_their_errors_say() -> None:
+    designs = {
+        design: np.array(
+            [sobol_indices(score, 6, design=design, rows=32, seed=s).effect for s in range(100)]
+        )
+        for design in ("latin", "random")
+    }
+    assert designs["latin"].std(axis=0)[0] < designs["random"].std(axis=0)[0]
+
+
+def test_errors_shrink_with_the_rows() -> None:
+    few = sobol_indices(score, 6, rows=20, design="random")
+    many = sobol_indices(score, 6, rows=2000, design="random")
+    ratios = few.effect_error / many.effect_error
+    np.testing.assert_allclose(ratios, 10, rtol=0.5)
+
+
+def test_one_base_row_knows_nothing_of_its_error() -> None:
+    result = sobol_indices(score, 6, rows=1)
+    assert np.isinf(result.total_error).all()
+    low, high = result.interval(0.9)
+    assert (low == 0).all()
+    assert (high == 1).all()
+    low, high = result.interval(0.9, of="effect")
+    assert (low == -np.inf).all()
+    assert (high == np.inf).all()
+    with pytest.raises(ValueError, match="at least 2 base rows"):
+        result.rank_stability(2)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 9])
+def test_few_rows_give_finite_answers(rows: int) -> None:
+    result = sobol_indices(score, 6, rows=rows)
+    for of in ("first", "total", "effect"):
+        low, high = result.interval(0.95, of=of)
+        assert np.isfinite(low).all()
+        assert np.isfinite(high).all()
+        assert (low <= high).all()
+        assert (high > low).any()
+
+
+def test_intervals_widen_with_the_level_and_hold_the_estimate() -> None:
+    result = sobol_indices(score, 6, rows=12)
+    for of in ("first", "total", "effect"):
+        narrow, wide = result.interval(0.5, of=of), result.interval(0.99, of=of)
+        assert (wide[0] <= narrow[0]).all()
+        assert (narrow[1] <= wide[1]).all()
+        assert (narrow[0] <= np.maximum(getattr(result, of), 0 if of == "first" else -9)).all()
+
+
+def test_exact_intervals_have_no_width() -> None:
+    result = sobol_indices(score, 6, estimator="exact")
+    low, high = result.interval()
+    np.testing.assert_allclose(low, result.total)
+    np.testing.assert_allclose(high, result.total)
+    assert result.rank_stability(2).tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_the_margin_of_normal_rows_is_students() -> None:
+    rows = np.random.default_rng(0).normal(size=(50_000, 1, 1))
+    half = margin(Samples(rows.mean(axis=0), rows), 0.9).item()
+    assert half == pytest.approx(t.ppf(0.95, 50_000) * rows.std() / np.sqrt(50_000), rel=1e-3)
+
+
+def test_heavy_tails_widen_the_margin() -> None:
+    rows = np.zeros((30, 1, 1))
+    rows[0] = 1.0
+    error = rows.std(ddof=1) / np.sqrt(30)
+    half = margin(Samples(rows.mean(axis=0), rows), 0.9).item()
+    assert half == pytest.approx(t.ppf(0.95, 2 * 30 * (29 / 900) ** 2 / _excess()) * error)
+
+
+def _excess() -> float:
+    variance = 29 / 900
+    fourth = (29 * (1 / 30) ** 4 + (29 / 30) ** 4) / 30
+    return fourth - variance**2
+
+
+def test_a_ratio_has_the_spread_of_its_linearisation() -> None:
+    x, y = np.random.default_rng(0).normal(5, 1, size=(2, 200, 1, 1))
+    found = ratio(x, x.mean(axis=0), y, y.mean(axis=0))
+    assert found.value.item() == pytest.approx(x.mean() / y.mean())
+    assert found.rows is not None
+    influence = (x - found.value * y) / y.mean()
+    assert found.rows.std() == pytest.approx(influence.std())
+    assert found.rows.mean() == pytest.approx(found.value.item())
+
+
+def test_rank_stability_tells_sure_places_from_doubtful_ones() -> None:
+    """Two words far ahead, and four alike that lean on each other."""
+
+    def noisy(masks: Array) -> Floats:
+        z = masks.astype(float)
+        ring = z[:, 2:] * (1 + 0.5 * np.roll(z[:, 2:], 1, axis=1))
+        return np.asarray(3 * z[:, 0] + 3 * z[:, 1] + ring.sum(axis=1))
+
+    stability = sobol_indices(noisy, 6, rows=9).rank_stability(3)
+    assert stability[:2].tolist() == [1, 1]
+    assert stability.sum() == pytest.approx(3)
+    assert (stability[2:] < 0.95).all()
+    by_effect = sobol_indices(noisy, 6, rows=9).rank_stability(2, by="effect")
+    assert by_effect.tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_rank_stability_is_reproducible_and_shaped_like_the_indices() -> None:
+    result = sobol_indices(lambda m: np.stack([score(m), score(~m)], axis=1), 6, rows=8)
+    one, other = result.rank_stability(2), result.rank_stability(2)
+    assert one.shape == result.total.shape
+    np.testing.assert_array_equal(one, other)
+
+
+def test_top_frequency_counts_resamples() -> None:
+    """Two rows, one for each feature: the feature drawn twice is on top."""
+    rows = np.eye(2)[:, :, None]
+    frequency = top_frequency(rows, 1, resamples=4000, seed=0).ravel()
+    # Both rows drawn once, half of the time, is a tie, which goes to the first feature.
+    assert frequency[1] == pytest.approx(0.25, abs=0.03)
+    assert frequency.sum() == pytest.approx(1)
+
+
+def test_a_level_or_index_that_makes_no_sense_is_refused() -> None:
+    result = sobol_indices(score, 6, rows=4)
+    for level in (0, 1, 95, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            result.interval(level)
+    with pytest.raises(ValueError, match="known: first, total, effect"):
+        result.interval(of="variance")
+    with pytest.raises(ValueError, match="between 1 and 6"):
+        result.rank_stability(7)
+    with pytest.raises(ValueError, match="between 1 and 6"):
+        result.rank_stability(0)
+
+
+def test_no_warning_escapes_from_numpy() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for estimator in ("flip", "jansen", "glen", "janon"):
+            sobol_indices(score, 6, estimator=estimator, rows=3).interval()

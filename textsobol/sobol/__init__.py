@@ -1,0 +1,29 @@
+"""Sobol' indices of any black box on masks: exact where possible, with intervals.
+
+Only numpy and scipy are needed here; nothing in this package knows of text, images or
+torch. The modules read as the data flows: `plan`, `designs`, `rows`, `evaluator`, then
+`flip`, `exact` or `pick_freeze`, `uncertainty`, `indices`; `analysis` runs them.
+"""
+
+from textsobol.sobol.analysis import ConstantScoreWarning, sobol_indices
+from textsobol.sobol.designs import DESIGNS, AliasedDesignWarning, Design
+from textsobol.sobol.evaluator import BlackBoxError, Evaluator
+from textsobol.sobol.exact import Hoeffding, hoeffding
+from textsobol.sobol.indices import PairIndices, Settings, SobolIndices
+from textsobol.sobol.plan import ESTIMATORS
+
+__all__ = [
+    "DESIGNS",
+    "ESTIMATORS",
+    "AliasedDesignWarning",
+    "BlackBoxError",
+    "ConstantScoreWarning",
+    "Design",
+    "Evaluator",
+    "Hoeffding",
+    "PairIndices",
+    "Settings",
+    "SobolIndices",
+    "hoeffding",
+    "sobol_indices",
+]

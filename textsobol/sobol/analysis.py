@@ -1,0 +1,270 @@
+"""One way in: `sobol_indices` plans a design, scores it and estimates the indices."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textsobol import __version__
+from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
+from textsobol.sobol.designs import Design, warn_if_aliased
+from textsobol.sobol.estimate import Estimate, Samples
+from textsobol.sobol.evaluator import Evaluator, Progress
+from textsobol.sobol.exact import Hoeffding, exact_estimate, hoeffding
+from textsobol.sobol.flip import flip_differences, flip_estimate, indices_of, pair_differences
+from textsobol.sobol.indices import PairIndices, Settings, SobolIndices, columns_of, read_only
+from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
+from textsobol.sobol.plan import Pairs, Plan, make_plan, pairs_among
+from textsobol.sobol.rows import (
+    all_masks,
+    all_present_and_without_each,
+    base_and_flips,
+    pair_flips,
+    pick_freeze,
+)
+
+
+class ConstantScoreWarning(UserWarning):
+    """A score does not vary, so that there is no variance to share out."""
+
+
+def sobol_indices(
+    black_box: BlackBox,
+    n_features: int,
+    *,
+    estimator: str = "flip",
+    design: str | None = None,
+    keep: float | None = 0.5,
+    budget: int | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    sign: str | None = "mean",
+    groups: ArrayLike | None = None,
+    members: str = "together",
+    pairs: Pairs | None = None,
+    batch_rows: int | None = None,
+    progress: Progress | None = None,
+) -> SobolIndices:
+    """Share out the variance of a black box's score among its features.
+
+    Features are present (1) or absent (0), independently, each present with probability
+    ``keep``. The first-order index of a feature is the share of the score's variance that
+    it causes alone, its total index the share that it has a part in.
+
+    Args:
+        black_box: maps masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``.
+            Masks are boolean, or floats in [0, 1) when ``keep`` is ``None``.
+        n_features: number of features d.
+        estimator: ``flip`` costs N(d + 1) rows and suits binary masks; ``exact`` scores all
+            2^d masks; ``auto`` takes ``exact`` where that fits the budget and ``flip``
+            otherwise. ``jansen`` is the paper's, N(d + 2) rows; it and ``saltelli``, ``homma``,
+            ``janon`` and ``glen`` also take real-valued masks.
+        design: ``latin`` (default for binary masks), ``sobol`` (default for real-valued
+            masks), ``halton`` or ``random``.
+        keep: probability that a feature is present, or ``None`` for real-valued masks.
+        budget: forward passes allowed; never exceeded. As many base rows are used as it
+            buys, the first ones of the design.
+        rows: number of base rows N, at most; 32 when neither it nor ``budget`` is given.
+        seed: the same seed gives the same result, bit for bit, whatever ``batch_rows``.
+        sign: sign of ``signed``: ``mean`` takes the sign of the mean effect, ``occlusion`` that
+            of removing the feature from the full input (the paper's; d + 1 more rows),
+            ``None`` leaves it unsigned.
+        groups: group number of every feature ``(features,)``; indices are then those of the
+            groups.
+        members: ``together``: a group is present or absent as a whole, like a sentence that
+            is deleted. ``independent``: members are masked one by one, and a group's index
+            is the share of variance of all its members (``jansen`` and its kin, ``exact``).
+        pairs: pairs of features to analyse, or a number k for all pairs of the k features
+            with the highest total index (``flip``: one more row a pair and base row).
+        batch_rows: most rows given to the black box in one call.
+        progress: called with (rows done, rows planned) as the work goes on.
+
+    Returns:
+        Indices with standard errors, intervals, and what they cost.
+
+    Raises:
+        ValueError: when a setting is out of range; it says what would be right.
+        BlackBoxError: when the black box raises, or returns a wrong shape or scores that
+            are not finite.
+
+    Example:
+        The first feature decides, the other two only matter together:
+
+        >>> def score(masks):
+        ...     return 2.0 * masks[:, 0] + masks[:, 1] * masks[:, 2]
+        >>> result = sobol_indices(score, 3, estimator="auto")
+        >>> result.total.round(3)
+        array([0.842, 0.105, 0.105])
+        >>> result.first.round(3)
+        array([0.842, 0.053, 0.053])
+        >>> result.settings.estimator, result.n_distinct
+        ('exact', 8)
+    """
+    plan = make_plan(
+        n_features,
+        estimator=estimator,
+        design=design,
+        keep=keep,
+        budget=budget,
+        rows=rows,
+        seed=seed,
+        sign=sign,
+        groups=groups,
+        members=members,
+        pairs=pairs,
+    )
+    evaluator = Evaluator(
+        _on_units(black_box, plan),
+        plan.n_units,
+        budget=budget,
+        batch_rows=batch_rows,
+        planned=plan.n_rows,
+        progress=progress,
+    )
+    analyse = {"flip": _flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
+    estimate, pair_samples, decomposition = analyse(plan, evaluator)
+    is_scalar = bool(evaluator.is_scalar)
+    signed = read_only(estimate.total.value * _direction(plan, evaluator, estimate))
+    return SobolIndices(
+        **columns_of(estimate.first, estimate.total, estimate.effect, is_scalar=is_scalar),
+        signed=signed[:, 0] if is_scalar else signed,
+        variance=estimate.variance[0] if is_scalar else read_only(estimate.variance),
+        mean=estimate.mean[0] if is_scalar else read_only(estimate.mean),
+        n_rows=evaluator.n_rows,
+        n_distinct=evaluator.n_distinct,
+        settings=_settings(plan),
+        pairs=None if pair_samples is None else _pair_indices(*pair_samples, is_scalar=is_scalar),
+        decomposition=decomposition,
+    )
+
+
+PairSamples = tuple[Integers, tuple[Samples, Samples, Samples]]
+Analysis = tuple[Estimate, PairSamples | None, Hoeffding | None]
+
+
+def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
+    assert plan.keep is not None
+    base, blocks = _base_rows(plan, plan.n_units)
+    scores = _flattened(evaluator(base_and_flips(base)))
+    scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
+    f_base, f_flips = scores[:, 0], scores[:, 1:]
+    differences = flip_differences(base, f_base, f_flips)
+    estimate = flip_estimate(base, f_base, differences, plan.keep, blocks)
+    if not plan.n_pairs:
+        return estimate, None, None
+    pairs = _chosen_pairs(plan, estimate)
+    f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
+    samples = indices_of(
+        pair_differences(base, f_base, f_flips, f_pairs, pairs),
+        (plan.keep * (1 - plan.keep)) ** 2,
+        blocks,
+        estimate.variance,
+        estimate.variance_rows,
+    )
+    return estimate, (pairs, samples), None
+
+
+def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
+    assert plan.keep is not None
+    scores = _flattened(evaluator(all_masks(plan.n_units)))
+    decomposition = hoeffding(scores, keep=plan.keep)
+    together = plan.members == "together"
+    groups = np.arange(plan.n_units) if together else plan.groups
+    estimate = exact_estimate(decomposition, groups)
+    if not plan.n_pairs:
+        return estimate, None, decomposition
+    pairs = _chosen_pairs(plan, estimate)
+    first, total, effect = (
+        Samples(np.stack([of(pair) for pair in pairs.tolist()]))
+        for of in (decomposition.index, decomposition.total_interaction, decomposition.effect)
+    )
+    return estimate, (pairs, (first, total, effect)), decomposition
+
+
+def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
+    both, _ = _base_rows(plan, 2 * plan.n_units)
+    a, b = both[:, : plan.n_units], both[:, plan.n_units :]
+    groups = plan.groups if plan.members == "independent" else np.arange(plan.n_units)
+    scores = _flattened(evaluator(pick_freeze(a, b, groups)))
+    scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
+    estimate = pick_freeze_estimate(
+        plan.estimator,
+        f_a=scores[:, 0],
+        f_b=scores[:, 1],
+        f_c=scores[:, 2:],
+        moves=moves_between(a, b, groups),
+        move_variance=1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep),
+    )
+    return estimate, None, None
+
+
+def _base_rows(plan: Plan, n_columns: int) -> tuple[Array, Integers]:
+    assert plan.design is not None
+    design = Design(plan.design, n_columns, keep=plan.keep, seed=plan.seed)
+    base, blocks = design.take(plan.n_base)
+    if plan.design == "sobol" and plan.keep is not None:
+        warn_if_aliased(base)
+    return base, blocks
+
+
+def _on_units(black_box: BlackBox, plan: Plan) -> BlackBox:
+    """The black box as a function of what is present or absent on its own."""
+    if plan.n_units == plan.n_features:
+        return black_box
+    return lambda masks: black_box(masks[:, plan.groups])
+
+
+def _flattened(scores: Floats) -> Floats:
+    """Scores whose labels that differ by no more than rounding do not differ at all."""
+    rounding = 16 * np.finfo(float).eps * np.abs(scores).max(axis=0)
+    constant = np.ptp(scores, axis=0) <= rounding
+    if constant.any():
+        which = "" if scores.shape[1] == 1 else f" of label {np.flatnonzero(constant).tolist()}"
+        warnings.warn(
+            f"the score{which} is the same for all {len(scores)} masks: its indices are all 0",
+            ConstantScoreWarning,
+            stacklevel=4,
+        )
+        scores = np.where(constant, scores[0], scores)
+    return scores
+
+
+def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
+    """The pairs asked for, or those of the features with the most variance over all labels."""
+    if plan.pairs is not None:
+        return plan.pairs
+    total_variance = (estimate.total.value * estimate.variance).sum(axis=1)
+    top = np.argsort(-total_variance, kind="stable")[: plan.top_pairs]
+    return pairs_among(np.sort(top))
+
+
+def _direction(plan: Plan, evaluator: Evaluator, estimate: Estimate) -> Floats:
+    """+1, 0 or -1 for every index and label ``(features, labels)``."""
+    if plan.sign is None:
+        return np.ones_like(estimate.effect.value)
+    if plan.sign == "mean":
+        return np.sign(estimate.effect.value)
+    binary = plan.keep is not None
+    scores = evaluator(all_present_and_without_each(plan.n_units, binary=binary))
+    return np.asarray(np.sign(scores[0] - scores[1:]))
+
+
+def _pair_indices(
+    pairs: Integers, samples: tuple[Samples, Samples, Samples], *, is_scalar: bool
+) -> PairIndices:
+    return PairIndices(**columns_of(*samples, is_scalar=is_scalar), pairs=pairs)
+
+
+def _settings(plan: Plan) -> Settings:
+    return Settings(
+        n_features=plan.n_features,
+        estimator=plan.estimator,
+        design=plan.design,
+        keep=plan.keep,
+        rows=plan.n_base,
+        budget=plan.budget,
+        seed=plan.seed,
+        sign=plan.sign,
+        members=plan.members,
+        version=__version__,
+    )

@@ -1,0 +1,186 @@
+"""The result: indices of features and of pairs, with errors and intervals."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from textsobol.sobol.arrays import Floats, Integers
+from textsobol.sobol.estimate import Samples
+from textsobol.sobol.exact import Hoeffding
+from textsobol.sobol.uncertainty import (
+    effect_interval,
+    positive_share_interval,
+    share_interval,
+    standard_error,
+    top_frequency,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What made a result; the same settings and black box make it again, bit for bit."""
+
+    n_features: int
+    estimator: str
+    design: str | None
+    keep: float | None
+    rows: int
+    budget: int | None
+    seed: int
+    sign: str | None
+    members: str
+    version: str
+
+
+@dataclass(frozen=True, eq=False)
+class IndexTable:
+    """First-order index, total index and signed effect, each with its standard error.
+
+    Arrays are ``(features, labels)``, or ``(features,)`` for a black box with one score a
+    row. For pairs, "features" reads "pairs" and "first" the share of the pair itself.
+
+    Attributes:
+        first: share of the variance due to the feature alone. An unbiased estimate, so it
+            can be slightly below 0 where the truth is near 0.
+        total: share of the variance that involves the feature, alone or with others.
+        effect: mean change of the score when the feature is present, signed.
+        first_error: standard error of ``first``; 0 from ``exact``, infinite from one row.
+        total_error: standard error of ``total``.
+        effect_error: standard error of ``effect``.
+    """
+
+    first: Floats
+    total: Floats
+    effect: Floats
+    first_error: Floats
+    total_error: Floats
+    effect_error: Floats
+    _samples: dict[str, Samples] = field(repr=False)
+    _is_scalar: bool = field(repr=False)
+
+    def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
+        """Lower and upper end of an interval that holds the true value in ``level`` of cases.
+
+        Intervals of indices lie within [0, 1]. A feature that never changed the score in
+        any row has an interval of width 0: the rows hold no trace of rarer events.
+
+        Args:
+            level: the confidence level, between 0 and 1.
+            of: ``total``, ``first`` or ``effect``.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> result = sobol_indices(lambda masks: masks[:, 0] * 2.0 + masks[:, 1], 2)
+            >>> low, high = result.interval(0.9)
+            >>> low.round(6), high.round(6)
+            (array([0.8, 0.2]), array([0.8, 0.2]))
+        """
+        intervals = {
+            "total": positive_share_interval,
+            "first": share_interval,
+            "effect": effect_interval,
+        }
+        samples = self._samples_of(of)
+        low, high = intervals[of](samples, level)
+        return self._shaped(low), self._shaped(high)
+
+    def rank_stability(
+        self, k: int, *, by: str = "total", resamples: int = 1000, seed: int = 0
+    ) -> Floats:
+        """How often each feature is among the top ``k`` when the base rows are resampled.
+
+        1 means that the feature's place among the top k does not hang on the rows that
+        happened to be drawn. Features are ranked by absolute value.
+
+        Args:
+            k: number of features at the top.
+            by: ``total``, ``first`` or ``effect``.
+            resamples: number of bootstrap resamples.
+            seed: of the bootstrap.
+
+        Returns:
+            Frequencies shaped like ``total``.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> sobol_indices(lambda masks: masks @ [3.0, 2.0, 1.0], 3).rank_stability(2)
+            array([1., 1., 0.])
+        """
+        samples = self._samples_of(by)
+        n_features = len(samples.value)
+        if not 1 <= k <= n_features:
+            raise ValueError(f"k={k}: must lie between 1 and {n_features}")
+        rows = samples.value[None] if samples.rows is None else samples.rows
+        if samples.rows is not None and len(rows) < 2:
+            raise ValueError("rank_stability needs at least 2 base rows; raise rows or budget")
+        resamples = 1 if samples.rows is None else resamples
+        return self._shaped(top_frequency(rows, k, resamples=resamples, seed=seed))
+
+    def _samples_of(self, name: str) -> Samples:
+        if name not in self._samples:
+            raise ValueError(f"unknown index {name!r}; known: {', '.join(self._samples)}")
+        return self._samples[name]
+
+    def _shaped(self, values: Floats) -> Floats:
+        return values[:, 0] if self._is_scalar else values
+
+
+@dataclass(frozen=True, eq=False)
+class PairIndices(IndexTable):
+    """Indices of pairs of features; see `IndexTable`.
+
+    ``first`` is S_ij, the share due to the two together beyond each alone; ``total`` is
+    T_ij, the share of all interactions that involve both; ``effect`` is the mean second
+    difference: positive when the two reinforce each other.
+
+    Attributes:
+        pairs: the two features of each pair ``(pairs, 2)``.
+    """
+
+    pairs: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class SobolIndices(IndexTable):
+    """Sobol' indices of a black box; see `IndexTable` for ``first``, ``total``, ``effect``.
+
+    Attributes:
+        signed: total index with the sign asked for; what ranks and colours a feature.
+        variance: variance of the score ``(labels,)``, or a number.
+        mean: mean of the score ``(labels,)``, or a number.
+        n_rows: rows of the design.
+        n_distinct: distinct rows among them: the forward passes that were made.
+        settings: what made this result.
+        pairs: indices of pairs, when asked for.
+        decomposition: all interactions of any order, from ``exact``.
+    """
+
+    signed: Floats
+    variance: Floats
+    mean: Floats
+    n_rows: int
+    n_distinct: int
+    settings: Settings
+    pairs: PairIndices | None
+    decomposition: Hoeffding | None = field(repr=False)
+
+
+def columns_of(
+    first: Samples, total: Samples, effect: Samples, *, is_scalar: bool
+) -> dict[str, Any]:
+    """The fields of an `IndexTable`."""
+    samples = {"first": first, "total": total, "effect": effect}
+    columns: dict[str, Any] = {"_samples": samples, "_is_scalar": is_scalar}
+    for name, sample in samples.items():
+        error = standard_error(sample)
+        columns[name] = read_only(sample.value[:, 0] if is_scalar else sample.value)
+        columns[f"{name}_error"] = read_only(error[:, 0] if is_scalar else error)
+    return columns
+
+
+def read_only(values: Floats) -> Floats:
+    """A copy that cannot be written to."""
+    values = np.array(values)
+    values.flags.writeable = False
+    return values

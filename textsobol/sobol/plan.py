@@ -1,0 +1,280 @@
+"""What will be scored: settings checked, and the number of rows found, before any is made."""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textsobol.sobol.arrays import Integers
+from textsobol.sobol.designs import DESIGNS
+from textsobol.sobol.pick_freeze import PICK_FREEZE
+
+ESTIMATORS = ("flip", "exact", *PICK_FREEZE)
+SIGNS = ("mean", "occlusion", None)
+MEMBERS = ("together", "independent")
+DEFAULT_ROWS = 32  # the paper's N
+MOST_EXACT_FEATURES = 20  # a million masks
+
+Pairs = int | Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked analysis.
+
+    Attributes:
+        n_features: columns of the masks that the black box is given.
+        groups: group of each feature ``(n_features,)``; its own number when there are none.
+        members: whether members of a group are masked ``together`` or ``independent``.
+        estimator: name of the estimator, never ``auto``.
+        design: name of the design; ``None`` for ``exact``.
+        keep: keep rate, or ``None`` for real-valued masks.
+        n_base: number of base rows N; 0 for ``exact``.
+        pairs: the pairs asked for ``(pairs, 2)``, or ``None``.
+        top_pairs: number of top features whose pairs are asked for, or 0.
+        sign: where the sign of a signed index comes from.
+        budget: forward passes allowed, or ``None``.
+        seed: of the design.
+    """
+
+    n_features: int
+    groups: Integers
+    members: str
+    estimator: str
+    design: str | None
+    keep: float | None
+    n_base: int
+    pairs: Integers | None
+    top_pairs: int
+    sign: str | None
+    budget: int | None
+    seed: int
+
+    @property
+    def n_indices(self) -> int:
+        """Number of features, or of groups when there are groups."""
+        return int(self.groups.max()) + 1
+
+    @property
+    def n_units(self) -> int:
+        """Number of columns of the design: what is present or absent on its own."""
+        return self.n_features if self.members == "independent" else self.n_indices
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        if self.pairs is not None:
+            return len(self.pairs)
+        return self.top_pairs * (self.top_pairs - 1) // 2
+
+    @property
+    def rows_a_base_row(self) -> int:
+        """Rows that every base row costs."""
+        if self.estimator == "flip":
+            return 1 + self.n_units + self.n_pairs
+        return 2 + self.n_indices
+
+    @property
+    def extra_rows(self) -> int:
+        """Rows beside those of the base rows."""
+        return 1 + self.n_units if self.sign == "occlusion" else 0
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the whole design, repeats included."""
+        rows = 2**self.n_units if self.estimator == "exact" else self.n_base * self.rows_a_base_row
+        return rows + self.extra_rows
+
+
+def make_plan(
+    n_features: int,
+    *,
+    estimator: str,
+    design: str | None,
+    keep: float | None,
+    budget: int | None,
+    rows: int | None,
+    seed: int,
+    sign: str | None,
+    groups: ArrayLike | None,
+    members: str,
+    pairs: Pairs | None,
+) -> Plan:
+    """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
+    n_features = operator.index(n_features)
+    if n_features < 1:
+        raise ValueError(f"n_features={n_features}: there must be at least 1 feature")
+    _require(estimator, ("auto", *ESTIMATORS), "estimator")
+    _require(sign, SIGNS, "sign")
+    _require(members, MEMBERS, "members")
+    if design is not None:
+        _require(design, DESIGNS, "design")
+    if keep is not None and not 0 < keep < 1:
+        raise ValueError(f"keep={keep}: the keep rate must lie between 0 and 1, both excluded")
+    for name, number in (("rows", rows), ("budget", budget)):
+        if number is not None and operator.index(number) < 1:
+            raise ValueError(f"{name}={number}: must be at least 1")
+
+    if groups is None:
+        members = "together"
+    group_of = _checked_groups(groups, n_features)
+    n_indices = int(group_of.max()) + 1
+    n_units = n_features if members == "independent" else n_indices
+    if estimator == "auto":
+        estimator = _best_estimator(n_units, keep, members, budget, rows)
+        if estimator == "exact":
+            design = rows = None
+    _check_estimator(estimator, design, keep, rows, members, pairs)
+    chosen, top = _checked_pairs(pairs, n_indices)
+    plan = Plan(
+        n_features=n_features,
+        groups=group_of,
+        members=members,
+        estimator=estimator,
+        design=_default_design(keep) if design is None and estimator != "exact" else design,
+        keep=keep,
+        n_base=0,
+        pairs=chosen,
+        top_pairs=top,
+        sign=sign,
+        budget=budget,
+        seed=seed,
+    )
+    if estimator == "exact":
+        _check_exact(plan)
+        return plan
+    return replace(plan, n_base=_affordable_base_rows(plan, rows))
+
+
+def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
+    if value not in known:
+        raise ValueError(
+            f"unknown {what} {value!r}; known: {', '.join(str(name) for name in known)}"
+        )
+
+
+def _default_design(keep: float | None) -> str:
+    return "sobol" if keep is None else "latin"
+
+
+def _best_estimator(
+    n_units: int,
+    keep: float | None,
+    members: str,
+    budget: int | None,
+    rows: int | None,
+) -> str:
+    """``exact`` when all masks cost no more than the sampling would, else the best sampler."""
+    if keep is None:
+        return "jansen"
+    allowance = min(
+        budget if budget is not None else np.inf,
+        rows * (n_units + 1) if rows is not None else np.inf,
+    )
+    if np.isinf(allowance):
+        allowance = DEFAULT_ROWS * (n_units + 1)
+    if n_units <= MOST_EXACT_FEATURES and 2**n_units <= allowance:
+        return "exact"
+    return "jansen" if members == "independent" else "flip"
+
+
+def _check_estimator(
+    estimator: str,
+    design: str | None,
+    keep: float | None,
+    rows: int | None,
+    members: str,
+    pairs: Pairs | None,
+) -> None:
+    """Refuse settings that an estimator cannot honour."""
+    if keep is None and estimator not in PICK_FREEZE:
+        raise ValueError(
+            f"estimator={estimator!r} needs binary masks and so a keep rate; for real-valued "
+            f"masks (keep=None) use one of: {', '.join(PICK_FREEZE)}"
+        )
+    if estimator == "flip" and members == "independent":
+        raise ValueError(
+            "estimator='flip' flips a group as a whole; use members='together', or "
+            "estimator='jansen' for members that are masked independently"
+        )
+    if pairs is not None and estimator not in ("flip", "exact"):
+        raise ValueError(f"pairs need estimator='flip' or 'exact', not {estimator!r}")
+    if pairs is not None and members == "independent":
+        raise ValueError("pairs of groups need members='together'")
+    if estimator == "exact" and (design is not None or rows is not None):
+        raise ValueError("estimator='exact' scores every mask: leave out design and rows")
+
+
+def _check_exact(plan: Plan) -> None:
+    if plan.n_units > MOST_EXACT_FEATURES:
+        raise ValueError(
+            f"estimator='exact' would score 2^{plan.n_units} masks; it takes at most "
+            f"{MOST_EXACT_FEATURES} features. Use estimator='flip', or 'auto'"
+        )
+    if plan.budget is not None and plan.budget < 2**plan.n_units:
+        raise ValueError(
+            f"budget={plan.budget} is below the {2**plan.n_units} masks of {plan.n_units} "
+            f"features that estimator='exact' scores; raise it, or use estimator='auto'"
+        )
+
+
+def _affordable_base_rows(plan: Plan, rows: int | None) -> int:
+    least = 1 if plan.estimator == "flip" else 2
+    if rows is not None and rows < least:
+        raise ValueError(f"rows={rows}: estimator={plan.estimator!r} needs at least {least}")
+    if plan.budget is None:
+        return DEFAULT_ROWS if rows is None else rows
+    affordable = (plan.budget - plan.extra_rows) // plan.rows_a_base_row
+    if affordable < least:
+        smallest = least * plan.rows_a_base_row + plan.extra_rows
+        raise ValueError(
+            f"budget={plan.budget} is below the smallest design of estimator={plan.estimator!r} "
+            f"for {plan.n_indices} features: {smallest} rows"
+        )
+    return affordable if rows is None else min(rows, affordable)
+
+
+def _checked_groups(groups: ArrayLike | None, n_features: int) -> Integers:
+    if groups is None:
+        return np.arange(n_features)
+    numbers = np.asarray(groups)
+    if numbers.shape != (n_features,) or not np.issubdtype(numbers.dtype, np.integer):
+        raise ValueError(
+            f"groups must give the group number of each of the {n_features} features, "
+            f"got shape {numbers.shape} of {numbers.dtype}"
+        )
+    if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
+        raise ValueError("groups must be numbered 0, 1, 2, ... without a gap")
+    return numbers.astype(np.int64)
+
+
+def _checked_pairs(pairs: Pairs | None, n_indices: int) -> tuple[Integers | None, int]:
+    """The pairs as an array, or the number of top features whose pairs are wanted."""
+    if pairs is None:
+        return None, 0
+    if isinstance(pairs, int | np.integer):
+        top = min(int(pairs), n_indices)
+        if top < 2:
+            raise ValueError(f"pairs={pairs}: pairs of the top features need at least 2 features")
+        return None, top
+    chosen = np.asarray(pairs)
+    if (
+        chosen.ndim != 2
+        or chosen.shape[1] != 2
+        or not np.issubdtype(chosen.dtype, np.integer)
+        or (chosen[:, 0] == chosen[:, 1]).any()
+        or chosen.min() < 0
+        or chosen.max() >= n_indices
+    ):
+        raise ValueError(
+            f"pairs must be two different features each, numbered 0 to {n_indices - 1}: {pairs}"
+        )
+    return chosen.astype(np.int64), 0
+
+
+def pairs_among(features: Integers) -> Integers:
+    """All pairs of the given features ``(pairs, 2)``."""
+    return np.array(list(combinations(features.tolist(), 2)), dtype=np.int64)

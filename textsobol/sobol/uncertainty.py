@@ -1,0 +1,94 @@
+"""How sure: standard errors, intervals and the stability of a ranking, over base rows."""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from textsobol.sobol.arrays import Floats
+from textsobol.sobol.estimate import Samples
+
+
+def standard_error(samples: Samples) -> Floats:
+    """Standard error of an estimate ``(features, labels)``.
+
+    0 when there is no sampling error, infinite when a single base row cannot tell.
+    """
+    if samples.rows is None:
+        return np.zeros_like(samples.value)
+    n_rows = len(samples.rows)
+    if n_rows == 1:
+        return np.full_like(samples.value, np.inf)
+    return np.asarray(samples.rows.std(axis=0, ddof=1) / np.sqrt(n_rows))
+
+
+def margin(samples: Samples, level: float) -> Floats:
+    """Half the width of an interval that holds the true value with probability ``level``.
+
+    A Student interval whose degrees of freedom follow the tails of the sample: a variance
+    from N rows of kurtosis k is as good as one from 2N / (k - 1) + 1 normal rows
+    (Satterthwaite 1946), so heavy tails, where the error itself is uncertain, widen it.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level={level}: must lie between 0 and 1, for example 0.95")
+    error = standard_error(samples)
+    if samples.rows is None or len(samples.rows) == 1:
+        return error
+    n_rows = len(samples.rows)
+    deviations = samples.rows - samples.rows.mean(axis=0)
+    variance = (deviations**2).mean(axis=0)
+    fourth = (deviations**4).mean(axis=0)
+    # kurtosis - 1, times the squared variance; 0 when all rows lie at two points
+    excess = fourth - variance**2
+    freedom = 2 * n_rows * variance**2 / np.where(excess > 0, excess, np.inf)
+    freedom = np.clip(np.where(excess > 0, freedom, np.inf), min(2, n_rows - 1), n_rows - 1)
+    return np.asarray(error * stdtrit(freedom, 0.5 + level / 2))
+
+
+def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
+    """Interval of an index, which lies between 0 and 1."""
+    half = margin(samples, level)
+    return np.clip(samples.value - half, 0, 1), np.clip(samples.value + half, 0, 1)
+
+
+def positive_share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
+    """Interval of an index that is a mean of squares: symmetric in its logarithm.
+
+    Means of squares are skewed to the right; their logarithms much less so. Where the
+    estimate is not positive there is no logarithm, and the interval is symmetric.
+    """
+    value = samples.value
+    half = margin(samples, level)
+    positive = value > 0
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        factor = np.exp(np.where(half > 0, half / value, 0.0))
+        low = np.where(positive, value / factor, 0.0)
+        high = np.where(positive, value * factor, np.maximum(value + half, 0.0))
+    return low, np.clip(high, 0, 1)
+
+
+def effect_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
+    """Interval of a signed effect."""
+    half = margin(samples, level)
+    return samples.value - half, samples.value + half
+
+
+def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int) -> Floats:
+    """How often each feature is among the k largest means when base rows are resampled.
+
+    Args:
+        rows: what is averaged ``(rows, features, labels)``; ranked by its absolute mean.
+        k: number of features at the top.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
+
+    Returns:
+        Frequencies ``(features, labels)``; they sum to k over the features.
+    """
+    n_rows, n_features, n_labels = rows.shape
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((n_features, n_labels))
+    for _ in range(resamples):
+        drawn = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows))
+        means = np.abs(np.tensordot(drawn, rows, axes=1))
+        top = np.argsort(-means, axis=0, kind="stable")[:k]
+        np.put_along_axis(counts, top, np.take_along_axis(counts, top, axis=0) + 1, axis=0)
+    return counts / resamples
