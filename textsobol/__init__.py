@@ -8,12 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["SobolIndices", "__version__", "sobol_indices"]
+__all__ = [
+    "AliasedDesignWarning",
+    "BlackBoxError",
+    "ConstantScoreWarning",
+    "SobolIndices",
+    "__version__",
+    "sobol_indices",
+]
 
 if TYPE_CHECKING:
-    from textsobol.sobol import SobolIndices, sobol_indices
+    from textsobol.sobol import (
+        AliasedDesignWarning,
+        BlackBoxError,
+        ConstantScoreWarning,
+        SobolIndices,
+        sobol_indices,
+    )
 
-_HOME_OF = {"SobolIndices": "textsobol.sobol", "sobol_indices": "textsobol.sobol"}
+_HOME_OF = dict.fromkeys(
+    (
+        "AliasedDesignWarning",
+        "BlackBoxError",
+        "ConstantScoreWarning",
+        "SobolIndices",
+        "sobol_indices",
+    ),
+    "textsobol.sobol",
+)
 
 
 def __getattr__(name: str) -> Any:

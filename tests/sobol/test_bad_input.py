@@ -28,9 +28,9 @@ def never(masks: Array) -> Floats:
         (3, {"budget": 0}, "budget=0: must be at least 1"),
         (3, {"batch_rows": 0}, "batch_rows=0: at least 1"),
         (230, {"budget": 230}, "'flip' for 230 features: 231 rows"),
-        (230, {"budget": 461, "sign": "occlusion"}, "462 rows"),
+        (230, {"budget": 461, "sign": "occlusion"}, r"462 rows \(1 x 231 \+ 231 for sign"),
         (230, {"budget": 463, "estimator": "jansen"}, "'jansen' for 230 features: 464 rows"),
-        (230, {"budget": 300, "pairs": 20}, "421 rows"),
+        (230, {"budget": 300, "pairs": 20}, "421 rows.*190 of a base row's rows are pairs"),
         (5, {"budget": 31, "estimator": "exact"}, "below the 32 masks.*auto"),
         (21, {"estimator": "exact"}, r"2\^21 masks; it takes at most 20.*flip"),
         (5, {"estimator": "exact", "rows": 4}, "leave out design and rows"),
@@ -42,7 +42,10 @@ def never(masks: Array) -> Floats:
         (3, {"members": "apart"}, "known: together, independent"),
         (3, {"keep": None}, "needs binary masks.*jansen"),
         (3, {"keep": None, "estimator": "exact"}, "needs binary masks"),
-        (3, {"groups": [0, 1]}, r"each of the 3 features, got shape \(2,\)"),
+        (3, {"seed": -1}, "seed=-1: must be 0 or more"),
+        (3, {"groups": [[0], [1, 2]]}, "3 whole numbers.*different lengths"),
+        (3, {"groups": ["a", "b", "b"]}, "3 whole numbers.*<U1"),
+        (3, {"groups": [0, 1]}, r"3 whole numbers.*got shape \(2,\)"),
         (3, {"groups": [0.0, 1.0, 2.0]}, "float64"),
         (3, {"groups": [0, 2, 2]}, "without a gap"),
         (3, {"groups": [1, 1, 2]}, "without a gap"),
@@ -67,13 +70,15 @@ def test_bad_settings(n_features: int, settings: dict[str, Any], message: str) -
         sobol_indices(never, n_features, **settings)
 
 
-@pytest.mark.parametrize("number", ["3", 2.5, None])
+@pytest.mark.parametrize("number", ["3", 2.5, ["good", "film"], never])
 def test_numbers_must_be_whole(number: Any) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="n_features must be a whole number, not"):
         sobol_indices(never, number)
-    if number is not None:
-        with pytest.raises(TypeError):
-            sobol_indices(never, 3, rows=number)
+    for name in ("rows", "budget", "seed"):
+        with pytest.raises(TypeError, match=f"{name} must be a whole number, not"):
+            sobol_indices(never, 3, **{name: number})
+    with pytest.raises(TypeError, match="must be a number between 0 and 1"):
+        sobol_indices(never, 3, keep="0.5")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +86,7 @@ def test_numbers_must_be_whole(number: Any) -> None:
 )
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
 def test_a_constant_black_box_gives_zeros_and_a_warning(estimator: str, value: float) -> None:
-    with pytest.warns(ConstantScoreWarning, match="the same for all"):
+    with pytest.warns(ConstantScoreWarning, match="the same for every mask"):
         result = sobol_indices(lambda masks: np.full(len(masks), value), 4, estimator=estimator)
     for name in ("first", "total", "effect", "first_error", "total_error", "signed"):
         assert (getattr(result, name) == 0).all(), name

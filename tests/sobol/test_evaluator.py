@@ -142,8 +142,15 @@ def test_what_the_black_box_raises_is_wrapped_and_chained() -> None:
 
 
 def test_scores_that_are_no_numbers_are_an_error() -> None:
-    with pytest.raises(BlackBoxError, match="ValueError"):
-        sobol_indices(lambda masks: ["good"] * len(masks), 3, estimator="exact")
+    for returned, kind in (
+        (["good"] * 8, "a list of str"),
+        ([{"label": "good", "score": 0.5}] * 8, "a list of dict"),
+        ([[1.0], [1.0, 2.0]], "a list of list"),
+        (np.ones(8) * 1j, "an array of complex128"),
+        (None, "a NoneType"),
+    ):
+        with pytest.raises(BlackBoxError, match=f"returned {kind} for rows 0 to 7.*real numbers"):
+            sobol_indices(lambda masks, r=returned: r, 3, estimator="exact")  # type: ignore[misc]
 
 
 def test_an_interrupt_is_not_swallowed() -> None:

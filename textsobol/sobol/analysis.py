@@ -1,5 +1,8 @@
 """One way in: `sobol_indices` plans a design, scores it and estimates the indices."""
 
+# Signatures keep short names in help().
+from __future__ import annotations
+
 import warnings
 
 import numpy as np
@@ -53,19 +56,22 @@ def sobol_indices(
 
     Args:
         black_box: maps masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``.
-            Masks are boolean, or floats in [0, 1) when ``keep`` is ``None``.
+            Masks are boolean, or floats in [0, 1) when ``keep`` is ``None``. The same mask
+            must always get the same score: switch dropout off.
         n_features: number of features d.
         estimator: ``flip`` costs N(d + 1) rows and suits binary masks; ``exact`` scores all
-            2^d masks; ``auto`` takes ``exact`` where that fits the budget and ``flip``
-            otherwise. ``jansen`` is the paper's, N(d + 2) rows; it and ``saltelli``, ``homma``,
-            ``janon`` and ``glen`` also take real-valued masks.
+            2^d masks; ``auto`` takes ``exact`` where that fits the budget (or, without one,
+            the default 32 base rows) and ``flip`` otherwise. ``jansen`` is the paper's,
+            N(d + 2) rows; it and ``saltelli``, ``homma``, ``janon`` and ``glen`` also take
+            real-valued masks.
         design: ``latin`` (default for binary masks), ``sobol`` (default for real-valued
             masks), ``halton`` or ``random``.
         keep: probability that a feature is present, or ``None`` for real-valued masks.
         budget: forward passes allowed; never exceeded. As many base rows are used as it
-            buys, the first ones of the design.
+            buys, the first ones of the design. Rows that repeat a mask cost nothing, so that
+            fewer passes may be made.
         rows: number of base rows N, at most; 32 when neither it nor ``budget`` is given.
-        seed: the same seed gives the same result, bit for bit, whatever ``batch_rows``.
+        seed: 0 or more; the same seed gives the same result, bit for bit, whatever ``batch_rows``.
         sign: sign of ``signed``: ``mean`` takes the sign of the mean effect, ``occlusion`` that
             of removing the feature from the full input (the paper's; d + 1 more rows),
             ``None`` leaves it unsigned.
@@ -75,7 +81,8 @@ def sobol_indices(
             is deleted. ``independent``: members are masked one by one, and a group's index
             is the share of variance of all its members (``jansen`` and its kin, ``exact``).
         pairs: pairs of features to analyse, or a number k for all pairs of the k features
-            with the highest total index (``flip``: one more row a pair and base row).
+            with the highest total index for any label (``flip``: one more row a pair and
+            base row).
         batch_rows: most rows given to the black box in one call.
         progress: called with (rows done, rows planned) as the work goes on.
 
@@ -221,7 +228,7 @@ def _flattened(scores: Floats) -> Floats:
     if constant.any():
         which = "" if scores.shape[1] == 1 else f" of label {np.flatnonzero(constant).tolist()}"
         warnings.warn(
-            f"the score{which} is the same for all {len(scores)} masks: its indices are all 0",
+            f"the score{which} is the same for every mask: its indices are all 0",
             ConstantScoreWarning,
             stacklevel=4,
         )
@@ -230,11 +237,11 @@ def _flattened(scores: Floats) -> Floats:
 
 
 def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
-    """The pairs asked for, or those of the features with the most variance over all labels."""
+    """The pairs asked for, or those of the features that have the most to say of any label."""
     if plan.pairs is not None:
         return plan.pairs
-    total_variance = (estimate.total.value * estimate.variance).sum(axis=1)
-    top = np.argsort(-total_variance, kind="stable")[: plan.top_pairs]
+    highest = estimate.total.value.max(axis=1)
+    top = np.argsort(-highest, kind="stable")[: plan.top_pairs]
     return pairs_among(np.sort(top))
 
 

@@ -131,5 +131,5 @@ def warn_if_aliased(masks: Array) -> None:
             f"{n_columns - repeats} different ones in {n_rows} rows. Features that share a "
             f"column cannot be told apart; use design='latin' or at least {2 * n_columns} rows",
             AliasedDesignWarning,
-            stacklevel=2,
+            stacklevel=5,  # the line that called sobol_indices
         )

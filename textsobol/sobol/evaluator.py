@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 _LONGEST_PLAIN_KEY = 32
 
 
-class BlackBoxError(ValueError):
+class BlackBoxError(RuntimeError):
     """The black box raised, or returned something that cannot be a score.
 
     Attributes:
@@ -132,12 +132,23 @@ class Evaluator:
         first = self._n_scored
         rows = f"rows {first} to {first + len(batch) - 1}"
         try:
-            scores = np.asarray(self._black_box(batch), dtype=float)
+            returned = self._black_box(batch)
         except Exception as error:
             raise BlackBoxError(
                 f"the black box failed on {rows}: {type(error).__name__}: {error}", batch[0]
             ) from error
-        wanted = "one score a row, as an array (rows,) or (rows, labels)"
+        wanted = "one score a row, as an array of real numbers (rows,) or (rows, labels)"
+        try:
+            scores = np.asarray(returned)
+            is_real = np.issubdtype(scores.dtype, np.floating) or scores.dtype.kind in "biu"
+        except ValueError:  # a ragged list
+            is_real = False
+        if not is_real:
+            raise BlackBoxError(
+                f"the black box returned {_kind_of(returned)} for {rows}; it must return {wanted}",
+                batch[0],
+            )
+        scores = scores.astype(float)
         if scores.ndim not in (1, 2) or len(scores) != len(batch) or scores.size == 0:
             raise BlackBoxError(
                 f"the black box returned shape {scores.shape} for {len(batch)} masks ({rows}); "
@@ -163,6 +174,14 @@ class Evaluator:
                 batch[row],
             )
         return scores
+
+
+def _kind_of(returned: object) -> str:
+    """A few words on what a black box returned instead of numbers."""
+    name = type(returned).__name__
+    if isinstance(returned, list | tuple) and len(returned) > 0:
+        return f"a {name} of {type(returned[0]).__name__}"
+    return f"an array of {returned.dtype}" if isinstance(returned, np.ndarray) else f"a {name}"
 
 
 def _keys(masks: Array) -> list[bytes]:

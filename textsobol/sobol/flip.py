@@ -154,8 +154,11 @@ def flip_variance(
     then r has almost nothing left of the additive part of f. Unbiased, and exact for an
     additive f, where the base rows alone would be off by about sqrt(2 / N).
 
-    With fewer than four rows a half has no variance, and (sum S_i + sum T_i) V / 2 stands
-    in: exact when features interact in pairs at most, too large beyond.
+    With fewer than eight rows a half is too small for that, and (sum S_i + sum T_i) V / 2
+    stands in: exact when features interact in pairs at most, too large beyond.
+
+    The mean has the same control variate with c from all rows. D_i does not depend on
+    column i, so that this, too, is unbiased.
 
     Returns:
         V ``(labels,)``, row values ``(rows, labels)``, mean ``(labels,)``.
@@ -163,14 +166,15 @@ def flip_variance(
     n_rows = len(base)
     weight = keep * (1 - keep)
     centred = base - keep
-    if n_rows < 4:
-        effect = differences.mean(axis=0)
+    effect = differences.mean(axis=0)
+    mean = (f_base - centred @ effect).mean(axis=0)
+    if n_rows < 8:
         rows = weight / 2 * (differences**2 + 2 * effect * differences - effect**2).sum(axis=1)
-        return rows.mean(axis=0), rows, (f_base - centred @ effect).mean(axis=0)
+        return rows.mean(axis=0), rows, mean
 
     # Each half needs two whole blocks; where they are too few, let every row be a block.
     block = _layout(blocks)[1] if whole_blocks(blocks) >= 4 else np.arange(n_rows)
-    variance, mean = np.zeros(f_base.shape[1]), np.zeros(f_base.shape[1])
+    variance = np.zeros(f_base.shape[1])
     rows = np.empty_like(f_base)
     for half in (block % 2 == 0, block % 2 == 1):
         share = np.count_nonzero(half) / n_rows
@@ -181,7 +185,6 @@ def flip_variance(
         additive -= weight * (slope**2).sum(axis=0)
         spread = _block_variance(deviations, block[half])
         variance += share * (spread + additive.mean(axis=0))
-        mean += share * rest.mean(axis=0)
         rows[half] = deviations**2 + additive
     return variance, rows, mean
 

@@ -141,11 +141,21 @@ class PairIndices(IndexTable):
     pairs: Integers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SobolIndices(IndexTable):
-    """Sobol' indices of a black box; see `IndexTable` for ``first``, ``total``, ``effect``.
+    """Sobol' indices of a black box.
+
+    Arrays are ``(features, labels)``, or ``(features,)`` for a black box with one score a row.
 
     Attributes:
+        first: share of the variance due to the feature alone. An unbiased estimate (`flip`:
+            from two blocks of the design on), so it can be below 0 where the truth is near 0.
+        total: share of the variance that involves the feature, alone or with others.
+        effect: mean change of the score when the feature is present, signed; for
+            real-valued masks the slope of the score on the mask's value.
+        first_error: standard error of ``first``; 0 from ``exact``, infinite from one row.
+        total_error: standard error of ``total``.
+        effect_error: standard error of ``effect``.
         signed: total index with the sign asked for; what ranks and colours a feature.
         variance: variance of the score ``(labels,)``, or a number.
         mean: mean of the score ``(labels,)``, or a number.
@@ -163,7 +173,26 @@ class SobolIndices(IndexTable):
     n_distinct: int
     settings: Settings
     pairs: PairIndices | None
-    decomposition: Hoeffding | None = field(repr=False)
+    decomposition: Hoeffding | None
+
+    def __repr__(self) -> str:
+        """The features with the highest total index, a line each."""
+        made = self.settings
+        n_labels = "" if self._is_scalar else f", {self.total.shape[1]} labels"
+        lines = [
+            f"SobolIndices of {len(self.total)} features{n_labels}: {made.estimator}, "
+            f"keep {made.keep}, {self.n_rows} rows, {self.n_distinct} distinct"
+        ]
+        for label in range(1 if self._is_scalar else self.total.shape[1]):
+            total, error, signed = (
+                values if self._is_scalar else values[:, label]
+                for values in (self.total, self.total_error, self.signed)
+            )
+            lines += [] if self._is_scalar else [f"label {label}"]
+            for feature in np.argsort(-total, kind="stable")[:5]:
+                sign = "-" if signed[feature] < 0 else "+"
+                lines.append(f"  {feature:4}  {sign}{total[feature]:.3f} ± {error[feature]:.3f}")
+        return "\n".join(lines)
 
 
 def columns_of(

@@ -104,7 +104,7 @@ def make_plan(
     pairs: Pairs | None,
 ) -> Plan:
     """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
-    n_features = operator.index(n_features)
+    n_features = _whole_number("n_features", n_features)
     if n_features < 1:
         raise ValueError(f"n_features={n_features}: there must be at least 1 feature")
     _require(estimator, ("auto", *ESTIMATORS), "estimator")
@@ -112,11 +112,15 @@ def make_plan(
     _require(members, MEMBERS, "members")
     if design is not None:
         _require(design, DESIGNS, "design")
+    if keep is not None and not isinstance(keep, float | int | np.number):
+        raise TypeError(f"keep={keep!r}: must be a number between 0 and 1, or None")
     if keep is not None and not 0 < keep < 1:
         raise ValueError(f"keep={keep}: the keep rate must lie between 0 and 1, both excluded")
     for name, number in (("rows", rows), ("budget", budget)):
-        if number is not None and operator.index(number) < 1:
+        if number is not None and _whole_number(name, number) < 1:
             raise ValueError(f"{name}={number}: must be at least 1")
+    if _whole_number("seed", seed) < 0:
+        raise ValueError(f"seed={seed}: must be 0 or more")
 
     if groups is None:
         members = "together"
@@ -147,6 +151,13 @@ def make_plan(
         _check_exact(plan)
         return plan
     return replace(plan, n_base=_affordable_base_rows(plan, rows))
+
+
+def _whole_number(name: str, value: object) -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
 
 
 def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
@@ -232,7 +243,10 @@ def _affordable_base_rows(plan: Plan, rows: int | None) -> int:
         smallest = least * plan.rows_a_base_row + plan.extra_rows
         raise ValueError(
             f"budget={plan.budget} is below the smallest design of estimator={plan.estimator!r} "
-            f"for {plan.n_indices} features: {smallest} rows"
+            f"for {plan.n_indices} features: {smallest} rows ({least} x {plan.rows_a_base_row}"
+            + (f" + {plan.extra_rows} for sign='occlusion'" if plan.extra_rows else "")
+            + (f"; {plan.n_pairs} of a base row's rows are pairs" if plan.n_pairs else "")
+            + ")"
         )
     return affordable if rows is None else min(rows, affordable)
 
@@ -240,12 +254,13 @@ def _affordable_base_rows(plan: Plan, rows: int | None) -> int:
 def _checked_groups(groups: ArrayLike | None, n_features: int) -> Integers:
     if groups is None:
         return np.arange(n_features)
-    numbers = np.asarray(groups)
+    wanted = f"groups must be {n_features} whole numbers, the group of each feature, from 0"
+    try:
+        numbers = np.asarray(groups)
+    except ValueError:
+        raise ValueError(f"{wanted}; got lists of different lengths") from None
     if numbers.shape != (n_features,) or not np.issubdtype(numbers.dtype, np.integer):
-        raise ValueError(
-            f"groups must give the group number of each of the {n_features} features, "
-            f"got shape {numbers.shape} of {numbers.dtype}"
-        )
+        raise ValueError(f"{wanted}; got shape {numbers.shape} of {numbers.dtype}")
     if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
         raise ValueError("groups must be numbered 0, 1, 2, ... without a gap")
     return numbers.astype(np.int64)

@@ -44,16 +44,21 @@ def margin(samples: Samples, level: float) -> Floats:
 
 
 def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
-    """Interval of an index, which lies between 0 and 1."""
+    """Interval of an index, which lies between 0 and 1.
+
+    An estimate outside of that range is first moved to its edge, so that the interval
+    never shrinks to a point because of it.
+    """
     half = margin(samples, level)
-    return np.clip(samples.value - half, 0, 1), np.clip(samples.value + half, 0, 1)
+    centre = np.clip(samples.value, 0, 1)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def positive_share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     """Interval of an index that is a mean of squares: symmetric in its logarithm.
 
     Means of squares are skewed to the right; their logarithms much less so. Where the
-    estimate is not positive there is no logarithm, and the interval is symmetric.
+    estimate is not positive there is no logarithm, and the interval starts at 0.
     """
     value = samples.value
     half = margin(samples, level)
@@ -61,7 +66,7 @@ def positive_share_interval(samples: Samples, level: float) -> tuple[Floats, Flo
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         factor = np.exp(np.where(half > 0, half / value, 0.0))
         low = np.where(positive, value / factor, 0.0)
-        high = np.where(positive, value * factor, np.maximum(value + half, 0.0))
+        high = np.where(positive, value * factor, half)
     return low, np.clip(high, 0, 1)
 
 
@@ -89,6 +94,7 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int) -> Floats:
     for _ in range(resamples):
         drawn = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows))
         means = np.abs(np.tensordot(drawn, rows, axes=1))
-        top = np.argsort(-means, axis=0, kind="stable")[:k]
+        shuffle = rng.permutation(n_features)  # ties go to chance, not to the first feature
+        top = shuffle[np.argsort(-means[shuffle], axis=0, kind="stable")[:k]]
         np.put_along_axis(counts, top, np.take_along_axis(counts, top, axis=0) + 1, axis=0)
     return counts / resamples
