@@ -1,5 +1,6 @@
 """Settings and black boxes that cannot work: a clear error, and nothing computed."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -161,14 +162,27 @@ def test_auto_takes_exact_when_it_fits() -> None:
     assert estimator_for(3, keep=None) == "jansen"
 
 
-def test_settings_make_the_result_again() -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"budget": 30, "keep": 0.7, "seed": 11, "design": "halton"},
+        {"groups": [0, 1, 1], "rows": 6},
+        {"groups": [0, 1, 1], "members": "independent", "estimator": "jansen", "rows": 6},
+        {"pairs": [(0, 1)], "rows": 6},
+        {"pairs": 2, "rows": 6, "sign": "occlusion"},
+    ],
+)
+def test_settings_make_the_result_again(asked: dict[str, Any]) -> None:
     def score(masks: Array) -> Floats:
-        return masks[:, 0] * masks[:, 1] + 0.5 * masks[:, 2]
+        return np.asarray(masks[:, 0] * masks[:, 1] + 0.5 * masks[:, 2])
 
-    result = sobol_indices(score, 3, budget=30, keep=0.7, seed=11, design="halton")
-    made = result.settings
-    again = sobol_indices(
-        score, made.n_features, estimator=made.estimator, design=made.design,
-        keep=made.keep, rows=made.rows, seed=made.seed,
-    )  # fmt: skip
+    result = sobol_indices(score, 3, **asked)
+    made = asdict(result.settings)
+    made.pop("version")
+    again = sobol_indices(score, **made)
     np.testing.assert_array_equal(result.total, again.total)
+    np.testing.assert_array_equal(result.signed, again.signed)
+    assert again.settings == result.settings
+    if result.pairs is not None:
+        assert again.pairs is not None
+        np.testing.assert_array_equal(result.pairs.total, again.pairs.total)

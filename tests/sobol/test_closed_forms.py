@@ -9,7 +9,12 @@ from tests.sobol.games import GAMES, Game, Truth, enumerated
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.designs import Design
-from textsobol.sobol.flip import flip_differences, flip_variance, squared_mean
+from textsobol.sobol.flip import (
+    flip_differences,
+    flip_variance,
+    squared_mean,
+    within_efron_stein,
+)
 from textsobol.sobol.pick_freeze import jansen
 
 KEEPS = (0.5, 0.3, 0.8)
@@ -240,3 +245,11 @@ def test_totals_agree_with_their_formulas(estimator: str) -> None:
         else:
             expected = 1 - np.corrcoef(f_a, f_c)[0, 1]
         assert result.total[i] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_variance_is_moved_within_its_bounds() -> None:
+    """max T_i V <= V <= sum T_i V, unless no flip changed anything."""
+    total_variances = np.array([[1.0, 0.0], [3.0, 0.0]])
+    for raw, expected in (([0.5, 2.0], [3, 2]), ([9.0, -1.0], [4, 0]), ([3.5, 0.0], [3.5, 0])):
+        moved = within_efron_stein(np.array(raw), total_variances)
+        np.testing.assert_allclose(moved, expected)

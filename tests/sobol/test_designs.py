@@ -49,10 +49,23 @@ def test_latin_blocks_are_balanced(keep: float, block: int) -> None:
 
 
 def test_a_thresholded_sobol_design_warns_of_coinciding_columns() -> None:
-    with pytest.warns(AliasedDesignWarning, match="use design='latin' or at least 140 rows"):
+    with pytest.warns(
+        AliasedDesignWarning, match="70 columns, 16 different ones in 32 rows.*latin"
+    ):
         sobol_indices(lambda masks: masks[:, 0], 70, design="sobol", rows=32)
-    with pytest.warns(AliasedDesignWarning):
+    with pytest.warns(AliasedDesignWarning) as caught:
         sobol_indices(lambda masks: masks[:, 0], 70, design="sobol", rows=32, estimator="jansen")
+    assert caught[0].filename == __file__, "the warning points at the caller"
+
+
+def test_a_column_and_its_complement_are_aliased() -> None:
+    one = np.array([True, False, False, True])
+    assert aliased_columns(np.stack([one, ~one, np.roll(one, 1)], axis=1)) == 1
+
+
+def test_a_keep_rate_near_one_does_not_ask_for_endless_blocks() -> None:
+    rows, _ = Design("latin", 3, keep=1 - 1e-7, seed=0).take(2)
+    assert rows.shape == (2, 3)
 
 
 def test_a_real_valued_sobol_design_does_not_warn() -> None:
@@ -88,7 +101,8 @@ def test_no_feature_is_forced_to_zero(
     """Every feature matters through a partner only, and still no seed scores it 0.
 
     That needs the partner to be present in some row and absent in another, which a
-    balanced column guarantees from three rows on.
+    balanced column guarantees at keep rate 0.5 from three rows on, and at others from one
+    block on.
     """
     firsts = np.arange(0, n_features - 1, 2)
     matters = np.zeros(n_features, dtype=bool)
@@ -101,6 +115,18 @@ def test_no_feature_is_forced_to_zero(
         result = sobol_indices(score, n_features, rows=rows, seed=seed)
         assert (result.total[matters] > 0).all()
         assert (result.total[~matters] == 0).all()
+
+
+@pytest.mark.parametrize("combine", PAIR_GAMES.values(), ids=PAIR_GAMES.keys())
+def test_one_block_is_enough_at_other_keep_rates(
+    combine: Callable[[Array, Array], Array],
+) -> None:
+    for seed in range(10):
+        result = sobol_indices(
+            lambda masks: combine(masks[:, ::2], masks[:, 1::2]).sum(axis=1),
+            64, keep=0.9, rows=10, seed=seed,
+        )  # fmt: skip
+        assert (result.total > 0).all()
 
 
 def test_no_additive_feature_is_forced_to_zero_by_a_single_row() -> None:

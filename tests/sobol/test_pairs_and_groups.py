@@ -192,3 +192,35 @@ def test_sign_of_the_mean_effect_and_of_occlusion_can_differ() -> None:
     sampled = sobol_indices(score, 2, sign="occlusion", rows=2)
     assert sampled.n_rows == 2 * 3 + 3
     np.testing.assert_array_equal(np.sign(sampled.signed), [-1, -1])
+
+
+@pytest.mark.parametrize("estimator", ["flip", "exact", "jansen"])
+def test_groups_may_be_numbered_in_any_order(estimator: str) -> None:
+    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 40}
+    result = sobol_indices(
+        lambda m: 5.0 * m[:, 0] + m[:, 1], 3, estimator=estimator, groups=[2, 0, 1], **more
+    )
+    assert result.total.argmax() == 2
+    assert result.total[1] == 0
+
+
+def test_occlusion_of_groups_leaves_all_members_out() -> None:
+    def score(masks: Array) -> Floats:
+        return additive(masks) + 4.0 * masks.all(axis=1)
+
+    for members in ("together", "independent"):
+        result = sobol_indices(
+            score, 5, estimator="jansen", groups=GROUPS, members=members, sign="occlusion", rows=50
+        )
+        assert result.signed.shape == (3,)
+        # full 5.5: without {0, 2} 3.5, without {1, 4} -1.5, without {3} 1
+        np.testing.assert_array_equal(np.sign(result.signed), [1, 1, 1])
+        assert result.n_rows == 50 * (3 + 2) + 1 + 3
+
+
+def test_effects_of_sets_count_a_feature_once() -> None:
+    decomposition = sobol_indices(
+        lambda m: 5.0 * m[:, 0] + m[:, 1], 2, estimator="exact"
+    ).decomposition
+    assert decomposition is not None
+    assert decomposition.effect([0, 0]).item() == 5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from benchmarks.estimators.coverage import N_WORDS, coverage
+from benchmarks.estimators.coverage import N_WORDS, RARE_MASKS, coverage
 from benchmarks.estimators.word_models import word_models
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
@@ -12,21 +12,21 @@ from textsobol.sobol.estimate import Samples, ratio
 from textsobol.sobol.uncertainty import margin, share_interval, top_frequency
 
 MODELS = tuple(word_models(N_WORDS))
-# Nearly all of their variance lies in masks that come up less than once in a hundred rows
-# when nine words of ten are kept: no 30 rows can tell.
-RARE_EVENTS = {("saturated", 0.9), ("keywords", 0.9)}
+# Their variance sits in rare masks when nine words of ten are kept (benchmarks/estimators).
+rare = pytest.mark.xfail(strict=True, reason="30 rows hold too few of the masks that matter")
+CASES = [
+    pytest.param(model, keep, marks=[rare] if (model, keep) in RARE_MASKS else [])
+    for model in MODELS
+    for keep in (0.5, 0.9)
+]
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("keep", [0.5, 0.9])
+@pytest.mark.parametrize(("model", "keep"), CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(model: str, keep: float) -> None:
-    """90 % intervals from 30 base rows, total and effect, over words and 100 designs."""
-    if (model, keep) in RARE_EVENTS:
-        assert coverage(model, keep, n_base=30, n_seeds=20)["total"][0] < 0.86, "now it can tell"
-        return
-    for held, width in coverage(model, keep, n_base=30, n_seeds=100).values():
-        assert held >= 0.86
-        assert width < 0.1
+    """90 % intervals from 30 base rows, over words and 100 designs, and not by being wide."""
+    for found in coverage(model, keep, n_base=30, n_seeds=100).values():
+        assert found.held >= 0.86
+        assert found.width < 0.1
 
 
 def score(masks: Array) -> Floats:
@@ -47,6 +47,20 @@ def test_standard_errors_match_the_spread_over_seeds(estimator: str, name: str) 
     strong = spread > 1e-3
     assert strong.any()
     np.testing.assert_allclose(error[strong], spread[strong], rtol=0.25)
+
+
+def test_standard_errors_of_pairs_match_the_spread_over_seeds() -> None:
+    tables = []
+    for seed in range(200):
+        pairs = sobol_indices(
+            score, 6, design="random", rows=60, seed=seed, pairs=[(0, 1), (0, 2)]
+        ).pairs
+        assert pairs is not None
+        tables.append(pairs)
+    for name in ("first", "total", "effect"):
+        spread = np.std([getattr(t, name) for t in tables], axis=0)
+        error = np.mean([getattr(t, f"{name}_error") for t in tables], axis=0)
+        np.testing.assert_allclose(error, spread, rtol=0.35)
 
 
 def test_balance_makes_estimates_better_than_their_errors_say() -> None:
@@ -153,6 +167,17 @@ def test_rank_stability_tells_sure_places_from_doubtful_ones() -> None:
     assert by_effect.tolist() == [1, 1, 0, 0, 0, 0]
 
 
+def test_features_without_any_index_are_never_on_top() -> None:
+    stability = sobol_indices(lambda m: m[:, 3] + 0.0, 5, rows=8).rank_stability(3)
+    assert stability.tolist() == [0, 0, 0, 1, 0]
+
+
+def test_a_negative_first_order_index_is_not_on_top() -> None:
+    rows = np.array([[-5.0, 1.0], [-4.0, 1.0]])[:, :, None]
+    assert top_frequency(rows, 1, resamples=9, seed=0, signed=False).ravel().tolist() == [0, 1]
+    assert top_frequency(rows, 1, resamples=9, seed=0, signed=True).ravel().tolist() == [1, 0]
+
+
 def test_rank_stability_is_reproducible_and_shaped_like_the_indices() -> None:
     result = sobol_indices(lambda m: np.stack([score(m), score(~m)], axis=1), 6, rows=8)
     one, other = result.rank_stability(2), result.rank_stability(2)
@@ -163,7 +188,7 @@ def test_rank_stability_is_reproducible_and_shaped_like_the_indices() -> None:
 def test_top_frequency_counts_resamples() -> None:
     """Two rows, one for each feature: the feature drawn twice is on top."""
     rows = np.eye(2)[:, :, None]
-    frequency = top_frequency(rows, 1, resamples=4000, seed=0).ravel()
+    frequency = top_frequency(rows, 1, resamples=4000, seed=0, signed=False).ravel()
     # Both rows drawn once, half of the time, is a tie, which goes to chance.
     assert frequency[1] == pytest.approx(0.5, abs=0.04)
     assert frequency.sum() == pytest.approx(1)
@@ -204,3 +229,12 @@ def test_printing_a_result_shows_the_features_that_matter() -> None:
     two = repr(sobol_indices(lambda m: np.stack([score(m), -score(m)], axis=1), 6, rows=8))
     assert "2 labels" in two
     assert "label 1\n     0  -0." in two
+
+
+def test_totals_that_are_no_squares_have_symmetric_intervals() -> None:
+    """On a logarithmic scale a small total with a large error would get [0, 1]."""
+    for estimator in ("saltelli", "homma"):
+        for seed in range(30):
+            result = sobol_indices(score, 6, estimator=estimator, rows=60, seed=seed)
+            low, high = result.interval(0.9)
+            assert (high - low).max() < 0.8

@@ -64,8 +64,8 @@ def sobol_indices(
             the default 32 base rows) and ``flip`` otherwise. ``jansen`` is the paper's,
             N(d + 2) rows; it and ``saltelli``, ``homma``, ``janon`` and ``glen`` also take
             real-valued masks.
-        design: ``latin`` (default for binary masks), ``sobol`` (default for real-valued
-            masks), ``halton`` or ``random``.
+        design: ``latin`` (default of ``flip``), ``random`` (default of the others on binary
+            masks), ``sobol`` (default for real-valued masks) or ``halton``.
         keep: probability that a feature is present, or ``None`` for real-valued masks.
         budget: forward passes allowed; never exceeded. As many base rows are used as it
             buys, the first ones of the design. Rows that repeat a mask cost nothing, so that
@@ -121,8 +121,9 @@ def sobol_indices(
         pairs=pairs,
     )
     evaluator = Evaluator(
-        _on_units(black_box, plan),
-        plan.n_units,
+        black_box,
+        n_features,
+        expand=None if groups is None else lambda units: units[:, plan.units],
         budget=budget,
         batch_rows=batch_rows,
         planned=plan.n_rows,
@@ -139,7 +140,7 @@ def sobol_indices(
         mean=estimate.mean[0] if is_scalar else read_only(estimate.mean),
         n_rows=evaluator.n_rows,
         n_distinct=evaluator.n_distinct,
-        settings=_settings(plan),
+        settings=_settings(plan, grouped=groups is not None),
         pairs=None if pair_samples is None else _pair_indices(*pair_samples, is_scalar=is_scalar),
         decomposition=decomposition,
     )
@@ -159,6 +160,7 @@ def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
     estimate = flip_estimate(base, f_base, differences, plan.keep, blocks)
     if not plan.n_pairs:
         return estimate, None, None
+    assert estimate.variance_rows is not None
     pairs = _chosen_pairs(plan, estimate)
     f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
     samples = indices_of(
@@ -175,9 +177,7 @@ def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
     assert plan.keep is not None
     scores = _flattened(evaluator(all_masks(plan.n_units)))
     decomposition = hoeffding(scores, keep=plan.keep)
-    together = plan.members == "together"
-    groups = np.arange(plan.n_units) if together else plan.groups
-    estimate = exact_estimate(decomposition, groups)
+    estimate = exact_estimate(decomposition, plan.unit_groups)
     if not plan.n_pairs:
         return estimate, None, decomposition
     pairs = _chosen_pairs(plan, estimate)
@@ -191,15 +191,14 @@ def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
 def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
     both, _ = _base_rows(plan, 2 * plan.n_units)
     a, b = both[:, : plan.n_units], both[:, plan.n_units :]
-    groups = plan.groups if plan.members == "independent" else np.arange(plan.n_units)
-    scores = _flattened(evaluator(pick_freeze(a, b, groups)))
+    scores = _flattened(evaluator(pick_freeze(a, b, plan.unit_groups)))
     scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
     estimate = pick_freeze_estimate(
         plan.estimator,
         f_a=scores[:, 0],
         f_b=scores[:, 1],
         f_c=scores[:, 2:],
-        moves=moves_between(a, b, groups),
+        moves=moves_between(a, b, plan.unit_groups),
         move_variance=1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep),
     )
     return estimate, None, None
@@ -212,13 +211,6 @@ def _base_rows(plan: Plan, n_columns: int) -> tuple[Array, Integers]:
     if plan.design == "sobol" and plan.keep is not None:
         warn_if_aliased(base)
     return base, blocks
-
-
-def _on_units(black_box: BlackBox, plan: Plan) -> BlackBox:
-    """The black box as a function of what is present or absent on its own."""
-    if plan.n_units == plan.n_features:
-        return black_box
-    return lambda masks: black_box(masks[:, plan.groups])
 
 
 def _flattened(scores: Floats) -> Floats:
@@ -252,7 +244,7 @@ def _direction(plan: Plan, evaluator: Evaluator, estimate: Estimate) -> Floats:
     if plan.sign == "mean":
         return np.sign(estimate.effect.value)
     binary = plan.keep is not None
-    scores = evaluator(all_present_and_without_each(plan.n_units, binary=binary))
+    scores = evaluator(all_present_and_without_each(plan.unit_groups, binary=binary))
     return np.asarray(np.sign(scores[0] - scores[1:]))
 
 
@@ -262,7 +254,8 @@ def _pair_indices(
     return PairIndices(**columns_of(*samples, is_scalar=is_scalar), pairs=pairs)
 
 
-def _settings(plan: Plan) -> Settings:
+def _settings(plan: Plan, *, grouped: bool) -> Settings:
+    chosen = None if plan.pairs is None else tuple((i, k) for i, k in plan.pairs.tolist())
     return Settings(
         n_features=plan.n_features,
         estimator=plan.estimator,
@@ -272,6 +265,8 @@ def _settings(plan: Plan) -> Settings:
         budget=plan.budget,
         seed=plan.seed,
         sign=plan.sign,
+        groups=tuple(plan.groups.tolist()) if grouped else None,
         members=plan.members,
+        pairs=chosen if plan.top_pairs == 0 else plan.top_pairs,
         version=__version__,
     )

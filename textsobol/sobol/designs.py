@@ -103,21 +103,22 @@ def _latin_block_rows(keep: float | None) -> int:
     mask would be measured once instead of twice.
     """
     rarest = 0.5 if keep is None else min(keep, 1 - keep)
-    return max(4, math.ceil(1 / rarest - 1e-9))
+    return min(max(4, math.ceil(1 / rarest - 1e-9)), 64)
 
 
 def aliased_columns(masks: Array) -> int:
-    """How many columns of ``masks (rows, columns)`` repeat an earlier column.
+    """How many columns of ``masks (rows, columns)`` repeat an earlier one or its complement.
 
-    Thresholding a Sobol' sequence at 0.5 keeps one bit of each coordinate, so columns
-    coincide when there are fewer rows than about twice the columns. Features with
-    coinciding columns are always present or absent together.
+    Thresholding a Sobol' sequence at 0.5 keeps one bit of each coordinate, and scrambling
+    only turns that bit over, so that columns coincide when rows are few. What two such
+    features do cannot be told apart.
 
     Example:
         >>> aliased_columns(np.array([[1, 0, 1], [0, 0, 0]], dtype=bool))
         1
     """
-    n_different = len(np.unique(np.packbits(masks.T, axis=1), axis=0))
+    from_first_row = masks ^ masks[:1]
+    n_different = len(np.unique(np.packbits(from_first_row.T, axis=1), axis=0))
     return int(masks.shape[1]) - n_different
 
 
@@ -129,7 +130,7 @@ def warn_if_aliased(masks: Array) -> None:
         warnings.warn(
             f"the thresholded sobol design has coinciding columns: {n_columns} columns, "
             f"{n_columns - repeats} different ones in {n_rows} rows. Features that share a "
-            f"column cannot be told apart; use design='latin' or at least {2 * n_columns} rows",
+            f"column cannot be told apart; use design='latin'",
             AliasedDesignWarning,
             stacklevel=5,  # the line that called sobol_indices
         )

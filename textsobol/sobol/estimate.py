@@ -1,8 +1,6 @@
 """What every estimator returns: point estimates, and one pseudo-value a base row."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from textsobol.sobol.arrays import Floats
 
@@ -16,10 +14,15 @@ class Samples:
         rows: pseudo-values ``(base rows, features, labels)``: their mean is the estimate
             to first order, their spread its standard error. ``None`` when there is no
             sampling error.
+        is_square: whether it is a mean of squares, positive and skewed to the right.
+        ranked: what ranks features under a bootstrap ``(base rows, features, labels)``:
+            the rows before they are divided by a variance that all features share.
     """
 
     value: Floats
     rows: Floats | None = None
+    is_square: bool = False
+    ranked: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Estimate:
         variance: variance of the score ``(labels,)``.
         mean: mean of the score ``(labels,)``.
         variance_rows: one value a base row whose mean is about the variance
-            ``(rows, labels)``; empty from estimators that do not need it again.
+            ``(rows, labels)``, where it is needed again.
     """
 
     first: Samples
@@ -41,11 +44,16 @@ class Estimate:
     effect: Samples
     variance: Floats
     mean: Floats
-    variance_rows: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    variance_rows: Floats | None = None
 
 
 def ratio(
-    numerators: Floats, numerator: Floats, denominators: Floats, denominator: Floats
+    numerators: Floats,
+    numerator: Floats,
+    denominators: Floats,
+    denominator: Floats,
+    *,
+    is_square: bool = False,
 ) -> Samples:
     """A ratio of two estimates, with pseudo-values from its linearisation.
 
@@ -57,6 +65,7 @@ def ratio(
         numerator: X ``(features, labels)``; not always the mean of x.
         denominators: y ``(rows, 1 or features, labels)``.
         denominator: Y ``(1 or features, labels)``.
+        is_square: whether the numerators are squares.
     """
     usable = denominator > 0
     divisor = usable / (denominator + ~usable)
@@ -65,4 +74,5 @@ def ratio(
     rows -= value * (denominators - denominators.mean(axis=0))
     rows *= divisor
     rows += value
-    return Samples(value, rows)
+    shared = denominators.shape[1] == 1
+    return Samples(value, rows, is_square, ranked=numerators if shared else rows)

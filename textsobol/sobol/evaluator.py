@@ -36,7 +36,8 @@ class Evaluator:
 
     Args:
         black_box: masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``.
-        n_features: number of columns of a mask.
+        n_features: number of columns of the masks that the black box is given.
+        expand: from the rows that are asked for to those masks, when they differ.
         budget: forward passes allowed in all, or ``None``.
         batch_rows: most rows given to the black box in one call; by default about a
             million cells.
@@ -56,6 +57,7 @@ class Evaluator:
         black_box: BlackBox,
         n_features: int,
         *,
+        expand: Callable[[Array], Array] | None = None,
         budget: int | None = None,
         batch_rows: int | None = None,
         planned: int = 0,
@@ -64,6 +66,7 @@ class Evaluator:
         if batch_rows is not None and batch_rows < 1:
             raise ValueError(f"batch_rows={batch_rows}: at least 1 is needed")
         self._black_box = black_box
+        self._expand = expand
         self._budget = budget
         self._batch_rows = batch_rows or piece_rows(n_features)
         self._planned = planned
@@ -81,7 +84,24 @@ class Evaluator:
         return len(self._place_of)
 
     def __call__(self, pieces: Iterable[Array]) -> Floats:
-        """Scores ``(rows, labels)`` of all rows of ``pieces``, in their order."""
+        """Scores ``(rows, labels)`` of all rows of ``pieces``, in their order.
+
+        After an error the evaluator is as it was, but for the batches that were scored.
+        """
+        n_rows_before = self.n_rows
+        try:
+            places = self._score_all(pieces)
+        except BaseException:
+            self.n_rows = n_rows_before
+            self._place_of = {k: p for k, p in self._place_of.items() if p < self._n_scored}
+            raise
+        self._report()
+        scores = np.concatenate(self._scores) if self._scores else np.empty((0, 1))
+        self._scores = [scores]
+        return scores[places]
+
+    def _score_all(self, pieces: Iterable[Array]) -> list[int]:
+        """Each row's place among the distinct rows, all of which are then scored."""
         places: list[int] = []
         waiting: list[Array] = []
         n_waiting = 0
@@ -98,10 +118,7 @@ class Evaluator:
                 waiting, n_waiting = [queue[n_whole:]], len(queue) - n_whole
         if n_waiting:
             self._score(np.concatenate(waiting))
-        self._report()
-        scores = np.concatenate(self._scores)
-        self._scores = [scores]
-        return scores[places]
+        return places
 
     def _register(self, masks: Array, places: list[int]) -> Array:
         """Append each row's place among the distinct rows; say which rows are new."""
@@ -119,12 +136,14 @@ class Evaluator:
     def _score(self, masks: Array) -> None:
         for start in range(0, len(masks), self._batch_rows):
             batch = masks[start : start + self._batch_rows]
+            if self._expand is not None:
+                batch = self._expand(batch)
             self._scores.append(self._checked_scores(batch))
             self._n_scored += len(batch)
             self._report()
 
     def _report(self) -> None:
-        if self._progress is not None:
+        if self._progress is not None and self.n_rows:
             n_repeats = self.n_rows - self.n_distinct
             self._progress(self._n_scored + n_repeats, max(self._planned, self.n_rows))
 
@@ -148,7 +167,7 @@ class Evaluator:
                 f"the black box returned {_kind_of(returned)} for {rows}; it must return {wanted}",
                 batch[0],
             )
-        scores = scores.astype(float)
+        scores = scores.astype(float)  # a copy: the black box may reuse its array
         if scores.ndim not in (1, 2) or len(scores) != len(batch) or scores.size == 0:
             raise BlackBoxError(
                 f"the black box returned shape {scores.shape} for {len(batch)} masks ({rows}); "
@@ -189,6 +208,6 @@ def _keys(masks: Array) -> list[bytes]:
     packed = np.packbits(masks, axis=1) if masks.dtype == bool else masks
     raw = np.ascontiguousarray(packed)
     keys: list[bytes] = raw.view(f"V{raw.shape[1] * raw.itemsize}").ravel().tolist()
-    if len(keys[0]) <= _LONGEST_PLAIN_KEY:
+    if not keys or len(keys[0]) <= _LONGEST_PLAIN_KEY:
         return keys
     return [hashlib.blake2b(key, digest_size=16).digest() for key in keys]

@@ -66,7 +66,7 @@ class Hoeffding:
 
     def effect(self, features: Iterable[int]) -> Floats:
         """Mean difference of the order of the set, signed: E[D_i], E[D_ik], ..."""
-        chosen = list(features)
+        chosen = set(features)
         scale = sqrt(self.keep * (1 - self.keep)) ** len(chosen)
         return np.asarray(self.coefficients[self._number_of(chosen)] / scale)
 

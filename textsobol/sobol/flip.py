@@ -83,8 +83,8 @@ def indices_of(
     square, square_rows = squared_mean(differences, blocks)
     first = ratio(weight * square_rows, weight * square, *denominators)
     squares = weight * differences**2
-    total = ratio(squares, squares.mean(axis=0), *denominators)
-    return first, total, Samples(differences.mean(axis=0), differences)
+    total = ratio(squares, squares.mean(axis=0), *denominators, is_square=True)
+    return first, total, Samples(differences.mean(axis=0), differences, ranked=differences)
 
 
 def squared_mean(values: Floats, blocks: Integers) -> tuple[Floats, Floats]:
@@ -150,9 +150,10 @@ def flip_variance(
 
         V = Var r + 2 p q c.E[D] - p q c.c,    E r = E f.
 
-    The rows are split into two halves, and c is the mean difference in the other half:
-    then r has almost nothing left of the additive part of f. Unbiased, and exact for an
-    additive f, where the base rows alone would be off by about sqrt(2 / N).
+    The rows are split into two halves, and c is the mean difference in the other half,
+    shrunk by the share of it that is noise (James & Stein 1961): then r has little left of
+    the additive part of f. Exact for an additive f, where the base rows alone would be off
+    by about sqrt(2 / N); unbiased once the design has four whole blocks.
 
     With fewer than eight rows a half is too small for that, and (sum S_i + sum T_i) V / 2
     stands in: exact when features interact in pairs at most, too large beyond.
@@ -178,7 +179,7 @@ def flip_variance(
     rows = np.empty_like(f_base)
     for half in (block % 2 == 0, block % 2 == 1):
         share = np.count_nonzero(half) / n_rows
-        slope = differences[~half].mean(axis=0)
+        slope = _shrunk_mean(differences[~half])
         rest = f_base[half] - centred[half] @ slope
         deviations = rest - rest.mean(axis=0)
         additive = 2 * weight * (differences[half] * slope).sum(axis=1)
@@ -187,6 +188,14 @@ def flip_variance(
         variance += share * (spread + additive.mean(axis=0))
         rows[half] = deviations**2 + additive
     return variance, rows, mean
+
+
+def _shrunk_mean(differences: Floats) -> Floats:
+    """Mean over the rows, shrunk towards 0 by the share of its square that is noise."""
+    mean = differences.mean(axis=0)
+    noise = (differences.var(axis=0, ddof=1) / len(differences)).sum(axis=0)
+    square = (mean**2).sum(axis=0)
+    return np.asarray(mean * np.clip(1 - noise / np.where(square > 0, square, 1.0), 0, 1))
 
 
 def _block_variance(values: Floats, blocks: Integers) -> Floats:

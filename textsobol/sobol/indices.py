@@ -9,8 +9,7 @@ from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Samples
 from textsobol.sobol.exact import Hoeffding
 from textsobol.sobol.uncertainty import (
-    effect_interval,
-    positive_share_interval,
+    interval,
     share_interval,
     standard_error,
     top_frequency,
@@ -29,7 +28,9 @@ class Settings:
     budget: int | None
     seed: int
     sign: str | None
+    groups: tuple[int, ...] | None
     members: str
+    pairs: int | tuple[tuple[int, int], ...] | None
     version: str
 
 
@@ -41,8 +42,7 @@ class IndexTable:
     row. For pairs, "features" reads "pairs" and "first" the share of the pair itself.
 
     Attributes:
-        first: share of the variance due to the feature alone. An unbiased estimate, so it
-            can be slightly below 0 where the truth is near 0.
+        first: share of the variance due to the feature alone; see `SobolIndices`.
         total: share of the variance that involves the feature, alone or with others.
         effect: mean change of the score when the feature is present, signed.
         first_error: standard error of ``first``; 0 from ``exact``, infinite from one row.
@@ -76,13 +76,8 @@ class IndexTable:
             >>> low.round(6), high.round(6)
             (array([0.8, 0.2]), array([0.8, 0.2]))
         """
-        intervals = {
-            "total": positive_share_interval,
-            "first": share_interval,
-            "effect": effect_interval,
-        }
-        samples = self._samples_of(of)
-        low, high = intervals[of](samples, level)
+        make = interval if of == "effect" else share_interval
+        low, high = make(self._samples_of(of), level)
         return self._shaped(low), self._shaped(high)
 
     def rank_stability(
@@ -91,7 +86,8 @@ class IndexTable:
         """How often each feature is among the top ``k`` when the base rows are resampled.
 
         1 means that the feature's place among the top k does not hang on the rows that
-        happened to be drawn. Features are ranked by absolute value.
+        happened to be drawn. Effects are ranked by absolute value; a feature whose index is
+        0 is never among the top.
 
         Args:
             k: number of features at the top.
@@ -111,11 +107,12 @@ class IndexTable:
         n_features = len(samples.value)
         if not 1 <= k <= n_features:
             raise ValueError(f"k={k}: must lie between 1 and {n_features}")
-        rows = samples.value[None] if samples.rows is None else samples.rows
-        if samples.rows is not None and len(rows) < 2:
+        rows = samples.value[None] if samples.ranked is None else samples.ranked
+        if samples.ranked is not None and len(rows) < 2:
             raise ValueError("rank_stability needs at least 2 base rows; raise rows or budget")
-        resamples = 1 if samples.rows is None else resamples
-        return self._shaped(top_frequency(rows, k, resamples=resamples, seed=seed))
+        resamples = 1 if samples.ranked is None else resamples
+        signed = by == "effect"
+        return self._shaped(top_frequency(rows, k, resamples=resamples, seed=seed, signed=signed))
 
     def _samples_of(self, name: str) -> Samples:
         if name not in self._samples:
@@ -148,8 +145,9 @@ class SobolIndices(IndexTable):
     Arrays are ``(features, labels)``, or ``(features,)`` for a black box with one score a row.
 
     Attributes:
-        first: share of the variance due to the feature alone. An unbiased estimate (`flip`:
-            from two blocks of the design on), so it can be below 0 where the truth is near 0.
+        first: share of the variance due to the feature alone. An unbiased estimate once
+            the design has two whole blocks (``latin``: 8 rows at keep 0.5, 20 at 0.9), and so
+            below 0 at times where the truth is near 0; too large from fewer rows.
         total: share of the variance that involves the feature, alone or with others.
         effect: mean change of the score when the feature is present, signed; for
             real-valued masks the slope of the score on the mask's value.

@@ -104,8 +104,8 @@ def pick_freeze_estimate(
     effect = (a - c) * moves[:, :, None] / (2 * move_variance)
     return Estimate(
         first=ratio(first, first.mean(axis=0), *denominators),
-        total=ratio(total, total.mean(axis=0), *denominators),
-        effect=Samples(effect.mean(axis=0), effect),
+        total=ratio(total, total.mean(axis=0), *denominators, is_square=estimator == "jansen"),
+        effect=Samples(effect.mean(axis=0), effect, ranked=effect),
         variance=_variance_rows(a).mean(axis=(0, 1)),
         mean=mean,
     )

@@ -59,9 +59,19 @@ class Plan:
         return int(self.groups.max()) + 1
 
     @property
+    def units(self) -> Integers:
+        """The unit of each feature: what is present or absent on its own ``(n_features,)``."""
+        return np.arange(self.n_features) if self.members == "independent" else self.groups
+
+    @property
     def n_units(self) -> int:
-        """Number of columns of the design: what is present or absent on its own."""
-        return self.n_features if self.members == "independent" else self.n_indices
+        """Number of columns of the design."""
+        return int(self.units.max()) + 1
+
+    @property
+    def unit_groups(self) -> Integers:
+        """The group of each unit ``(n_units,)``."""
+        return self.groups if self.members == "independent" else np.arange(self.n_indices)
 
     @property
     def n_pairs(self) -> int:
@@ -80,7 +90,7 @@ class Plan:
     @property
     def extra_rows(self) -> int:
         """Rows beside those of the base rows."""
-        return 1 + self.n_units if self.sign == "occlusion" else 0
+        return 1 + self.n_indices if self.sign == "occlusion" else 0
 
     @property
     def n_rows(self) -> int:
@@ -125,20 +135,13 @@ def make_plan(
     if groups is None:
         members = "together"
     group_of = _checked_groups(groups, n_features)
-    n_indices = int(group_of.max()) + 1
-    n_units = n_features if members == "independent" else n_indices
-    if estimator == "auto":
-        estimator = _best_estimator(n_units, keep, members, budget, rows)
-        if estimator == "exact":
-            design = rows = None
-    _check_estimator(estimator, design, keep, rows, members, pairs)
-    chosen, top = _checked_pairs(pairs, n_indices)
+    chosen, top = _checked_pairs(pairs, int(group_of.max()) + 1)
     plan = Plan(
         n_features=n_features,
         groups=group_of,
         members=members,
         estimator=estimator,
-        design=_default_design(keep) if design is None and estimator != "exact" else design,
+        design=design,
         keep=keep,
         n_base=0,
         pairs=chosen,
@@ -147,6 +150,13 @@ def make_plan(
         budget=budget,
         seed=seed,
     )
+    if estimator == "auto":
+        estimator = _best_estimator(plan, rows)
+        plan = replace(plan, estimator=estimator, design=None if estimator == "exact" else design)
+        rows = None if estimator == "exact" else rows
+    _check_estimator(plan, rows)
+    if plan.design is None and estimator != "exact":
+        plan = replace(plan, design=_default_design(plan))
     if estimator == "exact":
         _check_exact(plan)
         return plan
@@ -167,55 +177,43 @@ def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
         )
 
 
-def _default_design(keep: float | None) -> str:
-    return "sobol" if keep is None else "latin"
+def _default_design(plan: Plan) -> str:
+    if plan.keep is None:
+        return "sobol"
+    # The variance of jansen and its kin is that of independent rows, which the rows of a
+    # balanced design are not.
+    return "latin" if plan.estimator == "flip" else "random"
 
 
-def _best_estimator(
-    n_units: int,
-    keep: float | None,
-    members: str,
-    budget: int | None,
-    rows: int | None,
-) -> str:
+def _best_estimator(plan: Plan, rows: int | None) -> str:
     """``exact`` when all masks cost no more than the sampling would, else the best sampler."""
-    if keep is None:
+    if plan.keep is None:
         return "jansen"
-    allowance = min(
-        budget if budget is not None else np.inf,
-        rows * (n_units + 1) if rows is not None else np.inf,
-    )
-    if np.isinf(allowance):
-        allowance = DEFAULT_ROWS * (n_units + 1)
-    if n_units <= MOST_EXACT_FEATURES and 2**n_units <= allowance:
+    allowances = [] if plan.budget is None else [plan.budget]
+    if rows is not None or plan.budget is None:
+        allowances.append((rows or DEFAULT_ROWS) * (plan.n_units + 1))
+    if plan.n_units <= MOST_EXACT_FEATURES and 2**plan.n_units <= min(allowances):
         return "exact"
-    return "jansen" if members == "independent" else "flip"
+    return "jansen" if plan.members == "independent" else "flip"
 
 
-def _check_estimator(
-    estimator: str,
-    design: str | None,
-    keep: float | None,
-    rows: int | None,
-    members: str,
-    pairs: Pairs | None,
-) -> None:
+def _check_estimator(plan: Plan, rows: int | None) -> None:
     """Refuse settings that an estimator cannot honour."""
-    if keep is None and estimator not in PICK_FREEZE:
+    if plan.keep is None and plan.estimator not in PICK_FREEZE:
         raise ValueError(
-            f"estimator={estimator!r} needs binary masks and so a keep rate; for real-valued "
-            f"masks (keep=None) use one of: {', '.join(PICK_FREEZE)}"
+            f"estimator={plan.estimator!r} needs binary masks and so a keep rate; for "
+            f"real-valued masks (keep=None) use one of: {', '.join(PICK_FREEZE)}"
         )
-    if estimator == "flip" and members == "independent":
+    if plan.estimator == "flip" and plan.members == "independent":
         raise ValueError(
             "estimator='flip' flips a group as a whole; use members='together', or "
             "estimator='jansen' for members that are masked independently"
         )
-    if pairs is not None and estimator not in ("flip", "exact"):
-        raise ValueError(f"pairs need estimator='flip' or 'exact', not {estimator!r}")
-    if pairs is not None and members == "independent":
+    if plan.n_pairs and plan.estimator not in ("flip", "exact"):
+        raise ValueError(f"pairs need estimator='flip' or 'exact', not {plan.estimator!r}")
+    if plan.n_pairs and plan.members == "independent":
         raise ValueError("pairs of groups need members='together'")
-    if estimator == "exact" and (design is not None or rows is not None):
+    if plan.estimator == "exact" and (plan.design is not None or rows is not None):
         raise ValueError("estimator='exact' scores every mask: leave out design and rows")
 
 
@@ -277,7 +275,8 @@ def _checked_pairs(pairs: Pairs | None, n_indices: int) -> tuple[Integers | None
         return None, top
     chosen = np.asarray(pairs)
     if (
-        chosen.ndim != 2
+        chosen.size == 0
+        or chosen.ndim != 2
         or chosen.shape[1] != 2
         or not np.issubdtype(chosen.dtype, np.integer)
         or (chosen[:, 0] == chosen[:, 1]).any()

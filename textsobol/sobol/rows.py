@@ -70,8 +70,13 @@ def all_masks(n_features: int) -> Iterator[Array]:
         yield (numbers >> np.arange(n_features)) & 1 == 1
 
 
-def all_present_and_without_each(n_features: int, *, binary: bool) -> Iterator[Array]:
-    """The full mask, then the full mask without feature 0, 1, ...: d + 1 rows."""
-    full = np.ones((1, n_features), dtype=bool)
-    for masks in base_and_flips(full):
-        yield masks if binary else masks.astype(float)
+def all_present_and_without_each(groups: Integers, *, binary: bool) -> Iterator[Array]:
+    """The full mask, then the full mask without group 0, 1, ...: G + 1 rows.
+
+    Args:
+        groups: the group of each feature ``(features,)``.
+        binary: whether masks are boolean; else they are floats.
+    """
+    full = np.ones((1, len(groups)), dtype=bool if binary else float)
+    yield full
+    yield from list(pick_freeze(full, np.zeros_like(full), groups))[1:]

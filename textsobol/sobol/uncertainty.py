@@ -1,5 +1,7 @@
 """How sure: standard errors, intervals and the stability of a ranking, over base rows."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import stdtrit
 
@@ -43,58 +45,56 @@ def margin(samples: Samples, level: float) -> Floats:
     return np.asarray(error * stdtrit(freedom, 0.5 + level / 2))
 
 
+def interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
+    """Lower and upper end, symmetric about the estimate, or in its logarithm for squares.
+
+    Means of squares are skewed to the right; their logarithms much less so.
+    """
+    value, half = samples.value, margin(samples, level)
+    if not samples.is_square:
+        return value - half, value + half
+    positive = value > 0
+    # A width of 0, or a value of 0, has no use for the logarithm.
+    exponent = np.divide(half, value, out=np.zeros_like(value), where=positive & (half > 0))
+    with np.errstate(over="ignore"):
+        factor = np.exp(exponent)
+        return value / factor, np.where(positive, value * factor, value + half)
+
+
 def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     """Interval of an index, which lies between 0 and 1.
 
     An estimate outside of that range is first moved to its edge, so that the interval
     never shrinks to a point because of it.
     """
-    half = margin(samples, level)
-    centre = np.clip(samples.value, 0, 1)
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+    inside = replace(samples, value=np.clip(samples.value, 0, 1))
+    low, high = interval(inside, level)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def positive_share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
-    """Interval of an index that is a mean of squares: symmetric in its logarithm.
-
-    Means of squares are skewed to the right; their logarithms much less so. Where the
-    estimate is not positive there is no logarithm, and the interval starts at 0.
-    """
-    value = samples.value
-    half = margin(samples, level)
-    positive = value > 0
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        factor = np.exp(np.where(half > 0, half / value, 0.0))
-        low = np.where(positive, value / factor, 0.0)
-        high = np.where(positive, value * factor, half)
-    return low, np.clip(high, 0, 1)
-
-
-def effect_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
-    """Interval of a signed effect."""
-    half = margin(samples, level)
-    return samples.value - half, samples.value + half
-
-
-def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int) -> Floats:
+def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bool) -> Floats:
     """How often each feature is among the k largest means when base rows are resampled.
 
     Args:
-        rows: what is averaged ``(rows, features, labels)``; ranked by its absolute mean.
+        rows: what is averaged ``(rows, features, labels)``; the largest means are on top.
         k: number of features at the top.
         resamples: number of bootstrap resamples.
         seed: of the bootstrap.
+        signed: whether a large negative mean counts as large.
 
     Returns:
-        Frequencies ``(features, labels)``; they sum to k over the features.
+        Frequencies ``(features, labels)``. A mean of 0 is never on top; ties go to chance.
     """
     n_rows, n_features, n_labels = rows.shape
     rng = np.random.default_rng(seed)
     counts = np.zeros((n_features, n_labels))
     for _ in range(resamples):
         drawn = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows))
-        means = np.abs(np.tensordot(drawn, rows, axes=1))
-        shuffle = rng.permutation(n_features)  # ties go to chance, not to the first feature
+        means = np.tensordot(drawn, rows, axes=1)
+        means = np.abs(means) if signed else means
+        shuffle = rng.permutation(n_features)
         top = shuffle[np.argsort(-means[shuffle], axis=0, kind="stable")[:k]]
-        np.put_along_axis(counts, top, np.take_along_axis(counts, top, axis=0) + 1, axis=0)
+        hits = np.take_along_axis(counts, top, axis=0)
+        hits += np.take_along_axis(means, top, axis=0) > 0
+        np.put_along_axis(counts, top, hits, axis=0)
     return counts / resamples
