@@ -13,6 +13,9 @@ __all__ = [
     "BlackBoxError",
     "ConstantScoreWarning",
     "SobolIndices",
+    "TextExplainer",
+    "TextExplanation",
+    "WindowWarning",
     "__version__",
     "sobol_indices",
 ]
@@ -25,23 +28,20 @@ if TYPE_CHECKING:
         SobolIndices,
         sobol_indices,
     )
+    from textsobol.text.explainer import TextExplainer, WindowWarning
+    from textsobol.text.explanation import TextExplanation
 
-_HOME_OF = dict.fromkeys(
-    (
-        "AliasedDesignWarning",
-        "BlackBoxError",
-        "ConstantScoreWarning",
-        "SobolIndices",
-        "sobol_indices",
-    ),
-    "textsobol.sobol",
-)
+_HOME_OF = {
+    "TextExplainer": "textsobol.text.explainer",
+    "TextExplanation": "textsobol.text.explanation",
+    "WindowWarning": "textsobol.text.explainer",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'textsobol' has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+    return getattr(import_module(_HOME_OF.get(name, "textsobol.sobol")), name)
 
 
 def __dir__() -> list[str]:

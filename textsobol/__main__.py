@@ -1,0 +1,5 @@
+"""``python -m textsobol`` is the command ``textsobol``."""
+
+from textsobol.cli import app
+
+app()

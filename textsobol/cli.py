@@ -1,0 +1,180 @@
+"""The command line: ``textsobol explain``."""
+
+import json
+import sys
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from textsobol import __version__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Which words made a text classifier decide as it did, and how sure that answer is.",
+)
+_COULD_NOT_EXPLAIN = 1
+_TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
+
+
+class Score(StrEnum):
+    """What is analysed."""
+
+    logit = "logit"
+    probability = "probability"
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"textsobol {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Which words made a text classifier decide as it did, and how sure that answer is."""
+
+
+@app.command()
+def explain(
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            help="The text, a file with a text, or - for standard input.", show_default=False
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", help="Directory or hub id of a text classifier.", show_default=False
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Label to look at; the predicted one by default.", show_default=False),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Forward passes allowed. By default about 4 for every word, more for short texts.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        float, typer.Option(help="Probability that a word is present in a masked text.")
+    ] = 0.5,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="What is left out as one: word, token, sentence, paragraph, spacy[:NAME]."
+        ),
+    ] = "word",
+    perturbation: Annotated[
+        str,
+        typer.Option(
+            help="What happens to a word left out: delete, mask, pad, or a string instead of it."
+        ),
+    ] = "delete",
+    score: Annotated[
+        Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
+    ] = Score.logit,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on one line.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
+    ] = False,
+) -> None:
+    """Explain a text: highlight the words that made the model decide.
+
+    Words that speak for the label have positive scores, words against it negative ones. A
+    score is the share of the model's variation that the word has a part in.
+
+    For example:
+
+    textsobol explain "A gripping, beautifully acted film." --model DIRECTORY
+
+    textsobol explain review.txt --model DIRECTORY --json > review.json
+
+    cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
+    """
+    content = _content(text)
+    if not content.strip():
+        _fail(ValueError("nothing to explain: the text is empty or blank"))
+    try:
+        explanation = _explain(
+            content,
+            {"model": model, "unit": unit, "perturbation": perturbation, "score": score.value},
+            {"budget": budget, "keep": keep, "seed": seed},
+            quiet=quiet,
+        )
+        if label is not None:
+            explanation = explanation.for_label(label)
+    except (ValueError, TypeError, RuntimeError, ImportError) as error:
+        _fail(error)
+    if as_json:
+        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
+        return
+    from textsobol.render.terminal import show
+
+    show(explanation, Console())
+
+
+def _content(text: str | None) -> str:
+    """The text itself, from wherever it comes."""
+    if text == "-" or (text is None and not sys.stdin.isatty()):
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    if text is None:
+        raise typer.BadParameter("give a text, a file, or - for standard input")
+    if _is_file(text):
+        return Path(text).read_bytes().decode("utf-8", "replace")
+    if text.endswith(_TEXT_SUFFIXES) and not any(c.isspace() for c in text):
+        raise typer.BadParameter(f"there is no file {text!r}")
+    return text.encode("utf-8", "replace").decode()
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a text can be too long for a name, or hold a NUL
+        return False
+
+
+def _explain(text: str, making: dict[str, Any], asking: dict[str, Any], *, quiet: bool) -> Any:
+    _hush_transformers()
+    from textsobol.text.explainer import TextExplainer
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        explainer = TextExplainer(making.pop("model"), progress=not quiet, **making)
+        explanation = explainer(text, **asking)
+    if not quiet:
+        errors = Console(stderr=True, highlight=False)
+        for warning in caught:
+            if warning.category.__module__.startswith("textsobol"):
+                errors.print(f"warning: {warning.message}", style="yellow", markup=False)
+    return explanation
+
+
+def _hush_transformers() -> None:
+    """No bar for loading weights, no advice: a command prints what was asked for."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+
+
+def _fail(error: Exception) -> NoReturn:
+    Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)
+    raise typer.Exit(_COULD_NOT_EXPLAIN)

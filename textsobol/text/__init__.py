@@ -1,0 +1,1 @@
+"""Words, token-aware masks, classifiers, and the explanation of a text."""

@@ -1,0 +1,155 @@
+"""Scoring rows of tokens with a torch model: sorted by length, batched by tokens, once each."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textsobol.sobol.arrays import Floats, Integers
+from textsobol.text.tokens import Row
+
+_PADDING = 0.05  # most padding of a row, once a batch has enough rows
+_LEAST_ROWS = 8
+_CPU_TOKENS = 1024  # larger batches leave the caches and are slower
+_ACCELERATOR_TOKENS = 16_384
+
+
+@dataclass
+class Cost:
+    """What was really forwarded."""
+
+    rows: int = 0
+    tokens: int = 0
+    padding: int = 0
+
+    @property
+    def padding_share(self) -> float:
+        """Share of the forwarded tokens that is padding."""
+        return self.padding / self.tokens if self.tokens else 0.0
+
+
+class LogitRunner:
+    """Logits of a HuggingFace sequence classifier, in batches of about equal length.
+
+    Args:
+        model: the model; its mode, device and dtype are left as they are.
+        tokenizer: says what the model takes. Without a pad token only rows of the same
+            length share a batch.
+        batch_tokens: most tokens of a batch, padding included; ``None`` for what suits the
+            device.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None) -> None:
+        self._model = model
+        self._pad = tokenizer.pad_token_id
+        self._takes_types = "token_type_ids" in tokenizer.model_input_names
+        self._device = next(model.parameters()).device
+        fitting = _CPU_TOKENS if self._device.type == "cpu" else _ACCELERATOR_TOKENS
+        self._batch_tokens = batch_tokens or fitting
+        self.cost = Cost()
+
+    def __call__(self, rows: Sequence[Row], tick: Callable[[int], None]) -> Floats:
+        """Logits ``(rows, labels)``; ``tick`` is told how many rows each batch did."""
+        distinct, place = _distinct(rows)
+        lengths = np.array([len(row.ids) for row in distinct])
+        order = np.argsort(-lengths, kind="stable")
+        logits: Floats | None = None
+        with _inference(self._model):
+            for batch in self._batches(order, lengths):
+                values = self._forward([distinct[k] for k in batch])
+                if logits is None:
+                    logits = np.empty((len(distinct), values.shape[1]))
+                logits[batch] = values
+                tick(len(batch))
+        assert logits is not None
+        tick(len(rows) - len(distinct))
+        return logits[place]
+
+    def _batches(self, order: Integers, lengths: Integers) -> Iterator[Integers]:
+        """Slices of the longest first, so that memory runs out at once or not at all.
+
+        A batch ends at its token limit, or where rows get so short that padding them would
+        cost more than another batch.
+        """
+        start = 0
+        while start < len(order):
+            longest = int(lengths[order[start]])
+            batch = order[start : start + max(1, self._batch_tokens // max(1, longest))]
+            shortest = longest if self._pad is None else (1 - _PADDING) * longest
+            close = int(np.count_nonzero(lengths[batch] >= shortest))
+            least = 1 if self._pad is None else _LEAST_ROWS
+            batch = batch[: max(close, least)]
+            yield batch
+            start += len(batch)
+
+    def _forward(self, rows: Sequence[Row]) -> Floats:
+        try:
+            return self._forward_once(rows)
+        except Exception as error:
+            if not _is_out_of_memory(error) or len(rows) == 1:
+                raise
+        half = len(rows) // 2
+        # Later batches are made smaller too: what did not fit now will not fit then.
+        self._batch_tokens = max(1, self._batch_tokens // 2)
+        return np.concatenate([self._forward(rows[:half]), self._forward(rows[half:])])
+
+    def _forward_once(self, rows: Sequence[Row]) -> Floats:
+        import torch
+
+        longest = max(len(row.ids) for row in rows)
+        ids = np.full((len(rows), longest), self._pad or 0, dtype=np.int64)
+        seen = np.zeros((len(rows), longest), dtype=np.int64)
+        types = np.zeros((len(rows), longest), dtype=np.int64)
+        for k, row in enumerate(rows):
+            ids[k, : len(row.ids)] = row.ids
+            seen[k, : len(row.ids)] = 1 if row.seen is None else row.seen
+            types[k, : len(row.ids)] = row.types
+        inputs = {"input_ids": ids, "attention_mask": seen}
+        if self._takes_types:
+            inputs["token_type_ids"] = types
+        logits = self._model(
+            **{k: torch.from_numpy(v).to(self._device) for k, v in inputs.items()}
+        ).logits
+        self.cost.rows += len(rows)
+        self.cost.tokens += ids.size
+        self.cost.padding += ids.size - sum(len(row.ids) for row in rows)
+        return np.asarray(logits.float().cpu().numpy(), dtype=float)
+
+
+def _distinct(rows: Sequence[Row]) -> tuple[list[Row], Integers]:
+    """Rows without repeats, and each row's place among them.
+
+    Different masks can leave the same text: either "very" of "very very good".
+    """
+    place_of: dict[bytes, int] = {}
+    distinct: list[Row] = []
+    place = np.empty(len(rows), dtype=np.int64)
+    for k, row in enumerate(rows):
+        key = row.ids.tobytes() + row.types.tobytes()
+        key += b"" if row.seen is None else row.seen.tobytes()
+        if key not in place_of:
+            place_of[key] = len(distinct)
+            distinct.append(row)
+        place[k] = place_of[key]
+    return distinct, place
+
+
+@contextmanager
+def _inference(model: Any) -> Iterator[None]:
+    """Evaluation mode and no gradients; every module's mode is restored, also after an error."""
+    import torch
+
+    training = [module for module in model.modules() if module.training]
+    try:
+        model.eval()
+        with torch.inference_mode():
+            yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()

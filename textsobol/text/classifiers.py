@@ -1,0 +1,334 @@
+"""Classifiers of every kind, seen as one: masks of a text's words to outputs.
+
+What is given is never changed: a model's mode, device and dtype and a tokenizer's settings
+are afterwards what they were.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats
+from textsobol.text.batches import Cost, LogitRunner
+from textsobol.text.masked import MaskedText
+from textsobol.text.tokens import PaddedRows, StringRows, encode, rows_maker, untouched
+from textsobol.text.words import Span
+
+Tick = Callable[[int], None]
+Outputs = Callable[[Array, Tick], Floats]
+"""Masks ``(rows, words)`` to raw outputs ``(rows, labels)``."""
+
+PERTURBATIONS = ("delete", "mask", "pad")
+
+
+class Classifier(Protocol):
+    """What an explainer needs to know of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called in an explanation."""
+
+    @property
+    def activation(self) -> str:
+        """How outputs become what is shown; see `outputs.probabilities`."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, or ``None``."""
+
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> tuple[Outputs, Cost]:
+        """A function of masks for one text or pair, and the account of what it forwards."""
+
+    def window(self, texts: Sequence[str]) -> int | None:
+        """Most tokens the model can see of the texts themselves, or ``None`` if not known."""
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """Names of the outputs."""
+
+
+@dataclass(frozen=True)
+class HuggingFaceClassifier:
+    """A sequence classifier of transformers with its tokenizer.
+
+    Attributes:
+        model: the model.
+        tokenizer: its tokenizer.
+        activation: how logits become probabilities.
+        name: how the model is called.
+        max_length: most tokens, special ones included, or ``None`` when it is not known.
+        batch_tokens: most tokens of a batch, or ``None`` for what suits the device.
+        token_path: assemble tokens from pieces where that is right; else always tokenize
+            every text.
+    """
+
+    model: Any
+    tokenizer: Any
+    activation: str
+    name: str
+    max_length: int | None
+    batch_tokens: int | None
+    token_path: bool = True
+
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> tuple[Outputs, Cost]:
+        """A function of masks, and the account of what it forwards."""
+        replacement = self._replacement(perturbation)
+        parts = [MaskedText(text, own, replacement) for text, own in zip(texts, spans, strict=True)]
+        runner = LogitRunner(self.model, self.tokenizer, self.batch_tokens)
+        with untouched(self.tokenizer):
+            if perturbation == "pad":
+                make_rows: Any = PaddedRows(self.tokenizer, parts, spans)
+            elif self.token_path:
+                make_rows = rows_maker(self.tokenizer, parts)
+            else:
+                make_rows = StringRows(self.tokenizer, parts)
+
+        def outputs(masks: Array, tick: Tick) -> Floats:
+            with untouched(self.tokenizer):
+                rows = make_rows(masks)
+            return runner(rows, tick)
+
+        return outputs, runner.cost
+
+    def _replacement(self, perturbation: str) -> str:
+        if perturbation in ("delete", "pad"):
+            return ""
+        if perturbation != "mask":
+            return perturbation
+        if self.tokenizer.mask_token is None:
+            raise ValueError(
+                "perturbation='mask': this tokenizer has no mask token; use 'delete', 'pad' or "
+                "a replacement string"
+            )
+        return str(self.tokenizer.mask_token)
+
+    def window(self, texts: Sequence[str]) -> int | None:
+        """Most tokens that the texts themselves may have."""
+        if self.max_length is None:
+            return None
+        with untouched(self.tokenizer):
+            n_special = len(encode(self.tokenizer, *([""] for _ in texts))[0].ids)
+        return self.max_length - n_special
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The labels of the model's configuration."""
+        names = getattr(self.model.config, "id2label", None) or {}
+        return [str(names.get(k, k)) for k in range(n_outputs)]
+
+
+@dataclass(frozen=True)
+class ZeroShotClassifier:
+    """A natural-language-inference model asked whether the text entails each label."""
+
+    inference: HuggingFaceClassifier
+    candidate_labels: Sequence[str]
+    hypothesis: str
+    multi_label: bool
+    entailment: int
+
+    @property
+    def name(self) -> str:
+        """How the model is called."""
+        return self.inference.name
+
+    @property
+    def activation(self) -> str:
+        """One label of many, or each label for itself."""
+        return "sigmoid" if self.multi_label else "softmax"
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return self.inference.tokenizer
+
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> tuple[Outputs, Cost]:
+        """One entailment question for every label."""
+        if len(texts) != 1:
+            raise ValueError("zero-shot classification takes one text, not a pair")
+        cost = Cost()
+        questions = [
+            self.inference.prepare(
+                [texts[0], self.hypothesis.format(label)], [spans[0], []], perturbation
+            )
+            for label in self.candidate_labels
+        ]
+
+        def outputs(masks: Array, tick: Tick) -> Floats:
+            answers = [
+                ask(masks, tick if k == 0 else lambda _: None)
+                for k, (ask, _) in enumerate(questions)
+            ]
+            cost.rows = sum(own.rows for _, own in questions)
+            cost.tokens = sum(own.tokens for _, own in questions)
+            cost.padding = sum(own.padding for _, own in questions)
+            entailment = np.stack([answer[:, self.entailment] for answer in answers], axis=1)
+            if not self.multi_label:
+                return entailment
+            # As in transformers: entailment against contradiction, whose logit is at the
+            # other end.
+            contradiction = -1 if self.entailment == 0 else 0
+            return entailment - np.stack([a[:, contradiction] for a in answers], axis=1)
+
+        return outputs, cost
+
+    def window(self, texts: Sequence[str]) -> int | None:
+        """What the longest hypothesis leaves."""
+        longest = max((self.hypothesis.format(label) for label in self.candidate_labels), key=len)
+        room = self.inference.window([*texts, longest])
+        if room is None:
+            return None
+        with untouched(self.tokenizer):
+            return room - len(self.tokenizer(longest, add_special_tokens=False)["input_ids"])
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The candidate labels."""
+        return list(self.candidate_labels)
+
+
+class FunctionClassifier:
+    """Any function from a list of texts to scores.
+
+    Args:
+        function: returns an array ``(texts,)`` or ``(texts, labels)``, or what a pipeline
+            returns: for every text a list of ``{"label": ..., "score": ...}``.
+        label_names: names of the labels, or ``None``.
+        name: how the function is called in an explanation.
+        batch_texts: most texts of one call.
+    """
+
+    activation = "none"
+    tokenizer = None
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], Any],
+        label_names: Sequence[str] | None,
+        name: str,
+        batch_texts: int,
+    ) -> None:
+        self._function = function
+        self._label_names = None if label_names is None else list(label_names)
+        self.name = name
+        self._batch_texts = batch_texts
+
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> tuple[Outputs, Cost]:
+        """A function of masks; different masks that leave the same text share its score."""
+        if perturbation in ("mask", "pad"):
+            raise ValueError(
+                f"perturbation={perturbation!r} needs a model with a tokenizer; use 'delete' or a "
+                f"replacement string"
+            )
+        if len(texts) != 1:
+            raise ValueError("a function classifies single texts, not pairs")
+        masked = MaskedText(texts[0], spans[0], "" if perturbation == "delete" else perturbation)
+        cost = Cost()
+
+        def outputs(masks: Array, tick: Tick) -> Floats:
+            rendered = masked.render(masks)
+            distinct = sorted(set(rendered), key=lambda text: (-len(text), text))
+            pieces = []
+            for start in range(0, len(distinct), self._batch_texts):
+                batch = distinct[start : start + self._batch_texts]
+                pieces.append(self._call(batch))
+                cost.rows += len(batch)
+                tick(len(batch))
+            tick(len(masks) - len(distinct))
+            place = {text: k for k, text in enumerate(distinct)}
+            return np.concatenate(pieces)[[place[text] for text in rendered]]
+
+        return outputs, cost
+
+    def _call(self, texts: list[str]) -> Floats:
+        try:
+            returned = self._function(list(texts))
+        except Exception as error:
+            culprit = self._first_failing(texts)
+            raise RuntimeError(f"{type(error).__name__}: {error} (text: {culprit!r})") from error
+        scores = _score_array(returned, self)
+        if len(scores) != len(texts):
+            raise ValueError(
+                f"the classifier returned {len(scores)} scores for {len(texts)} texts "
+                f"(first text: {texts[0]!r})"
+            )
+        finite = np.isfinite(scores).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"the classifier returned {scores[row]} for the text {texts[row]!r}")
+        return scores
+
+    def _first_failing(self, texts: list[str]) -> str:
+        """The text on which the function fails by itself; the first of the batch if none does."""
+        for text in texts:
+            try:
+                self._function([text])
+            except Exception:
+                return text
+        return texts[0]
+
+    def window(self, texts: Sequence[str]) -> int | None:
+        """A function does not say what it can see."""
+        return None
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The names given, those of the pipeline's answer, or numbers."""
+        if self._label_names is None:
+            return [str(k) for k in range(n_outputs)]
+        if len(self._label_names) != n_outputs:
+            raise ValueError(
+                f"{len(self._label_names)} labels were named, but the classifier gives "
+                f"{n_outputs} scores"
+            )
+        return self._label_names
+
+    def name_labels(self, names: Sequence[str]) -> list[str]:
+        """Fix the order of labels that come by name."""
+        if self._label_names is None:
+            self._label_names = sorted(names)
+        if set(names) != set(self._label_names):
+            raise ValueError(
+                f"the classifier returned the labels {sorted(names)}, expected "
+                f"{sorted(self._label_names)}; a pipeline must return all labels: top_k=None"
+            )
+        return self._label_names
+
+
+def _score_array(returned: Any, classifier: FunctionClassifier) -> Floats:
+    """An array ``(texts, labels)`` from whatever the function returned."""
+    if hasattr(returned, "detach"):
+        returned = returned.detach().float().cpu().numpy()
+    if isinstance(returned, list) and returned and _is_answer(returned[0]):
+        rows = [[answer] if isinstance(answer, dict) else answer for answer in returned]
+        by_label = [{str(one["label"]): float(one["score"]) for one in row} for row in rows]
+        names = classifier.name_labels(list(by_label[0]))
+        for row in by_label:
+            classifier.name_labels(list(row))
+        return np.array([[row[name] for name in names] for row in by_label])
+    try:
+        scores = np.asarray(returned, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the classifier returned {type(returned).__name__}; it must return scores "
+            f"(texts,) or (texts, labels), or lists of label and score"
+        ) from None
+    if scores.ndim not in (1, 2) or scores.size == 0:
+        raise ValueError(
+            f"the classifier returned shape {scores.shape}; it must return scores (texts,) or "
+            f"(texts, labels)"
+        )
+    return scores.reshape(len(scores), -1)
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether it is a pipeline's answer for one text."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, dict) and {"label", "score"} <= set(value)

@@ -1,0 +1,190 @@
+"""An explanation: the words of a text and what each did to every label."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+STATUSES = ("scored", "ignored", "outside")
+
+
+@dataclass(frozen=True)
+class WordScore:
+    """What one word did to one label.
+
+    Attributes:
+        score: total index with the sign of the effect; ranks and colours the word.
+        error: standard error of the total index; infinite when one base row cannot tell.
+        low: lower end of the 95 % interval of the score.
+        high: upper end of the 95 % interval of the score.
+        total: share of the score's variance that the word has a part in.
+        first: share that it causes alone.
+        effect: mean change of the label's score when the word is present.
+        stability: how often the word is among the top ten when base rows are resampled.
+    """
+
+    score: float = 0.0
+    error: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    total: float = 0.0
+    first: float = 0.0
+    effect: float = 0.0
+    stability: float = 0.0
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, where it stands and what it did.
+
+    Attributes:
+        text: the word as written.
+        start: where it starts in the text.
+        end: where it ends.
+        status: ``scored``, ``ignored`` or ``outside`` (of what the model can see).
+        scores: by label.
+        part: 0, or 1 for words of the second text of a pair.
+    """
+
+    text: str
+    start: int
+    end: int
+    status: str = "scored"
+    scores: Mapping[str, WordScore] = field(default_factory=dict)
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class TextExplanation:
+    """Which words made a classifier decide as it did.
+
+    Attributes:
+        text: the text, or the two texts of a pair.
+        words: all words in the order of the text.
+        probabilities: what the classifier says of the whole text, by label.
+        label: the label that is looked at: the predicted one, unless another was chosen.
+        cost: rows, distinct rows, rows forwarded, padding share, seconds.
+        settings: model, method and everything else that made this explanation.
+    """
+
+    text: str | tuple[str, str]
+    words: tuple[Word, ...]
+    probabilities: Mapping[str, float]
+    label: str
+    cost: Mapping[str, float]
+    settings: Mapping[str, Any]
+
+    @property
+    def prediction(self) -> str:
+        """The label with the highest probability."""
+        return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that were analysed."""
+        scored = [word for word in self.words if word.status == "scored"]
+        return tuple(scored[0].scores) if scored else ()
+
+    def for_label(self, name: str) -> "TextExplanation":
+        """The same explanation, looked at for another label."""
+        if name not in self.labels:
+            raise ValueError(f"unknown label {name!r}; known: {', '.join(self.labels)}")
+        return replace(self, label=name)
+
+    def score_of(self, word: Word) -> WordScore:
+        """What a word did to the label that is looked at."""
+        return word.scores.get(self.label, WordScore())
+
+    def top(self, k: int = 10) -> list[tuple[str, float, tuple[float, float]]]:
+        """The k words with the highest absolute score: word, score, 95 % interval."""
+        ranked = sorted(
+            (word for word in self.words if word.status == "scored"),
+            key=lambda word: -abs(self.score_of(word).score),
+        )
+        found = [(word.text, self.score_of(word)) for word in ranked[:k]]
+        return [(text, score.score, (score.low, score.high)) for text, score in found]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary of plain values, in the documented schema."""
+        return {
+            "schema": SCHEMA,
+            "text": self.text if isinstance(self.text, str) else list(self.text),
+            "prediction": {
+                "label": self.prediction,
+                "probabilities": dict(self.probabilities),
+            },
+            "label": self.label,
+            "words": [_word_to_dict(word) for word in self.words],
+            "cost": dict(self.cost),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "TextExplanation":
+        """The explanation that `to_dict` was made of."""
+        if data.get("schema") != SCHEMA:
+            raise ValueError(
+                f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
+            )
+        text = data["text"]
+        return cls(
+            text=text if isinstance(text, str) else (text[0], text[1]),
+            words=tuple(_word_from_dict(word) for word in data["words"]),
+            probabilities=dict(data["prediction"]["probabilities"]),
+            label=data["label"],
+            cost=dict(data["cost"]),
+            settings=dict(data["settings"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the explanation to a file; the suffix says how. Now: ``.json``."""
+        path = Path(path)
+        if path.suffix.lower() != ".json":
+            raise ValueError(
+                f"cannot save as {path.suffix or 'a file without suffix'}; known: .json"
+            )
+        path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "TextExplanation":
+        """Read what `save` wrote as ``.json``."""
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def to_dataframe(self) -> Any:
+        """A row for every word and label; needs pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas: pip install pandas") from error
+        rows = [
+            {"word": word.text, "start": word.start, "end": word.end, "part": word.part,
+             "status": word.status, "label": label, **asdict(word.scores.get(label, WordScore()))}
+            for word in self.words
+            for label in self.labels
+        ]  # fmt: skip
+        return pandas.DataFrame(rows)
+
+    def __str__(self) -> str:
+        from textsobol.render.terminal import as_text
+
+        return as_text(self)
+
+
+def _word_to_dict(word: Word) -> dict[str, Any]:
+    data = asdict(word)
+    for score in data["scores"].values():
+        for name, value in score.items():
+            # JSON has no infinity: an error that is not known is null.
+            score[name] = value if math.isfinite(value) else None
+    return data
+
+
+def _word_from_dict(data: Mapping[str, Any]) -> Word:
+    scores = {
+        label: WordScore(**{name: math.inf if v is None else v for name, v in score.items()})
+        for label, score in data["scores"].items()
+    }
+    return Word(**{**data, "scores": scores})

@@ -1,0 +1,162 @@
+"""From what a user has, a pipeline, a model, a path or a function, to a classifier."""
+
+import sys
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from textsobol.text.classifiers import (
+    Classifier,
+    FunctionClassifier,
+    HuggingFaceClassifier,
+    ZeroShotClassifier,
+)
+
+# tokenizers without a limit of their own say so with a huge number
+_NO_LIMIT = 1_000_000
+
+
+def as_classifier(
+    model: Any,
+    tokenizer: Any = None,
+    *,
+    labels: Sequence[str] | None = None,
+    candidate_labels: Sequence[str] | None = None,
+    batch_tokens: int | None,
+    batch_texts: int,
+    token_path: bool = True,
+) -> Classifier:
+    """The classifier that ``model`` is, or an error that says what it may be."""
+    if isinstance(model, str | PathLike):
+        model, tokenizer = _load(str(model))
+    if isinstance(model, tuple) and len(model) == 2:
+        model, tokenizer = model
+    options = {"batch_tokens": batch_tokens, "token_path": token_path}
+    if _is_pipeline(model, "ZeroShotClassificationPipeline"):
+        return _from_zero_shot(model, candidate_labels, options)
+    if candidate_labels is not None:
+        raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
+    if _is_pipeline(model, "TextClassificationPipeline"):
+        if _has_own_steps(model):
+            return FunctionClassifier(
+                lambda texts: model(texts, top_k=None), labels, _name_of(model.model), batch_texts
+            )
+        return _from_pipeline(model, options)
+    if _is_torch_module(model):
+        if tokenizer is None:
+            raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
+        return _from_model(model, tokenizer, _activation(model, None), None, options)
+    if callable(model):
+        name = getattr(model, "__name__", type(model).__name__)
+        return FunctionClassifier(model, labels, name, batch_texts)
+    raise TypeError(
+        f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a model "
+        f"and its tokenizer, a path or hub id, or a function from a list of texts to scores"
+    )
+
+
+def _load(path: str) -> tuple[Any, Any]:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        return AutoModelForSequenceClassification.from_pretrained(path), tokenizer
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"cannot load a text classifier from {path!r}: {reason} Give a directory written by "
+            f"save_pretrained, or the id of a model on the hub"
+        ) from error
+
+
+def _is_pipeline(model: Any, class_name: str) -> bool:
+    """Without importing transformers: who has a pipeline has imported it."""
+    transformers = sys.modules.get("transformers")
+    return transformers is not None and isinstance(model, getattr(transformers, class_name))
+
+
+def _has_own_steps(pipe: Any) -> bool:
+    """Whether a subclass changes what happens to a text; then only the pipeline knows."""
+    transformers = sys.modules["transformers"]
+    plain = transformers.TextClassificationPipeline
+    return any(
+        getattr(type(pipe), step) is not getattr(plain, step)
+        for step in ("preprocess", "_forward", "postprocess")
+    )
+
+
+def _is_torch_module(model: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _from_pipeline(pipe: Any, options: dict[str, Any]) -> HuggingFaceClassifier:
+    asked = pipe._postprocess_params.get("function_to_apply")
+    limit = pipe._preprocess_params.get("max_length")
+    return _from_model(pipe.model, pipe.tokenizer, _activation(pipe.model, asked), limit, options)
+
+
+def _from_model(
+    model: Any, tokenizer: Any, activation: str, limit: int | None, options: dict[str, Any]
+) -> HuggingFaceClassifier:
+    limits = [tokenizer.model_max_length, _position_limit(model), limit]
+    known = [number for number in limits if number is not None and number < _NO_LIMIT]
+    return HuggingFaceClassifier(
+        model=model,
+        tokenizer=tokenizer,
+        activation=activation,
+        name=_name_of(model),
+        max_length=min(known) if known else None,
+        **options,
+    )
+
+
+def _position_limit(model: Any) -> int | None:
+    """Number of tokens that the model has positions for."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions <= 0:
+        return None
+    # RoBERTa and its kin count positions from behind the padding index.
+    if "roberta" in str(getattr(model.config, "model_type", "")) or model.config.model_type in (
+        "camembert", "longformer", "mpnet", "luke", "esm",
+    ):  # fmt: skip
+        return positions - int(model.config.pad_token_id or 0) - 1
+    return positions
+
+
+def _activation(model: Any, asked: Any) -> str:
+    """How the text-classification pipeline turns logits into what it shows."""
+    if asked is not None:
+        name = str(getattr(asked, "value", asked)).lower()
+        return name if name in ("softmax", "sigmoid") else "none"
+    config = model.config
+    if config.problem_type == "regression":
+        return "none"
+    if config.problem_type == "multi_label_classification" or config.num_labels == 1:
+        return "sigmoid"
+    return "softmax"
+
+
+def _from_zero_shot(
+    pipe: Any, candidate_labels: Sequence[str] | None, options: dict[str, Any]
+) -> ZeroShotClassifier:
+    if not candidate_labels or isinstance(candidate_labels, str):
+        raise ValueError(
+            "a zero-shot pipeline needs candidate_labels, a list such as ['sport', 'politics']"
+        )
+    if pipe.entailment_id == -1:
+        raise ValueError("the zero-shot model's labels do not say which one is 'entailment'")
+    return ZeroShotClassifier(
+        inference=_from_model(pipe.model, pipe.tokenizer, "softmax", None, options),
+        candidate_labels=list(candidate_labels),
+        hypothesis=pipe._preprocess_params.get("hypothesis_template", "This example is {}."),
+        # As in transformers: a single label is asked for itself.
+        multi_label=pipe._postprocess_params.get("multi_label", False)
+        or len(candidate_labels) == 1,
+        entailment=pipe.entailment_id,
+    )
+
+
+def _name_of(model: Any) -> str:
+    path = str(getattr(model.config, "_name_or_path", "") or "")
+    return path.rstrip("/").rsplit("/", 1)[-1] or type(model).__name__

@@ -1,0 +1,137 @@
+"""The text with some of its words left out, as strings.
+
+The text is cut at white space that lies outside of words. A piece between two cuts, with
+the white space before it, is a *stretch*: " gripping," holds one word and a comma. Leaving a
+word out leaves the rest of its stretch where it is; a stretch of which nothing is left goes
+with its white space. What a stretch looks like depends on its own words only, which is what
+lets a tokenizer see each stretch once instead of every masked text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import regex
+
+from textsobol.sobol.arrays import Array, Integers
+from textsobol.text.words import Span
+
+_SPACE = regex.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of text without white space outside of words.
+
+    Attributes:
+        lead: the white space before it.
+        parts: its text in pieces, each with the number of its word or -1 when it stays.
+    """
+
+    lead: str
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def words(self) -> Integers:
+        """Numbers of its words."""
+        return np.array([word for _, word in self.parts if word >= 0], dtype=np.int64)
+
+
+class MaskedText:
+    """A text whose words can be left out or replaced.
+
+    Args:
+        text: the text.
+        spans: the words that can go, ascending and apart.
+        replacement: what stands in for a word that is left out; nothing by default.
+
+    Example:
+        >>> masked = MaskedText("A gripping, fine film.", [(2, 10), (12, 16)])
+        >>> masked.render(np.array([[True, True], [False, True], [False, False]]))
+        ['A gripping, fine film.', 'A , fine film.', 'A , film.']
+    """
+
+    def __init__(self, text: str, spans: Sequence[Span], replacement: str = "") -> None:
+        self.text = text
+        self.n_words = len(spans)
+        self._replacement = replacement
+        self.stretches = _stretches(text, spans)
+        self._rendered: dict[tuple[int, int], str] = {}
+
+    def render(self, masks: Array) -> list[str]:
+        """The text under each mask of ``masks (rows, words)``."""
+        texts = []
+        for codes in self.variants(masks).T.tolist():
+            pieces = [self.variant_text(k, code) for k, code in enumerate(codes)]
+            first = next((k for k, piece in enumerate(pieces) if piece), 0)
+            if first > 0:
+                pieces[first] = self.variant_text(first, codes[first], leads=True)
+            texts.append("".join(pieces))
+        return texts
+
+    def variants(self, masks: Array) -> Integers:
+        """A number for what is left of each stretch: ``(stretches, rows)``.
+
+        Bit b says whether the stretch's b-th word is present. Without spaces between words
+        a stretch can be the whole text; then the numbers are Python's, of any length.
+        """
+        number = np.int64 if self.most_words_in_a_stretch < 63 else object
+        codes = np.empty((len(self.stretches), len(masks)), dtype=number)
+        for k, stretch in enumerate(self.stretches):
+            present = masks[:, stretch.words].astype(number)
+            codes[k] = present @ np.array([1 << b for b in range(present.shape[1])], dtype=number)
+        return codes
+
+    @property
+    def most_words_in_a_stretch(self) -> int:
+        """Number of words of the longest stretch."""
+        return max((len(stretch.words) for stretch in self.stretches), default=0)
+
+    def variant_text(self, stretch: int, code: int, *, leads: bool = False) -> str:
+        """What is left of a stretch; without its white space when it leads the text."""
+        key = (stretch, code)
+        if key not in self._rendered:
+            self._rendered[key] = self._render_variant(self.stretches[stretch], code)
+        text = self._rendered[key]
+        return text.removeprefix(self.stretches[stretch].lead) if leads else text
+
+    def _render_variant(self, stretch: Stretch, code: int) -> str:
+        pieces, bit = [], 0
+        for text, word in stretch.parts:
+            if word < 0:
+                pieces.append(text)
+                continue
+            pieces.append(text if code >> bit & 1 else self._replacement)
+            bit += 1
+        left = "".join(pieces)
+        return stretch.lead + left if left else ""
+
+
+def _stretches(text: str, spans: Sequence[Span]) -> list[Stretch]:
+    """Cut the text at white space outside of words."""
+    ends = np.array([end for _, end in spans])
+    cuts = []
+    for match in _SPACE.finditer(text):
+        next_word = int(np.searchsorted(ends, match.start(), side="right"))
+        if next_word == len(spans) or spans[next_word][0] >= match.end():
+            cuts.append(match.span())
+    starts = [(0, 0), *(cut for cut in cuts if cut[0] > 0)]
+    if cuts and cuts[0][0] == 0:
+        starts[0] = cuts[0]
+    if len(starts) > 1 and starts[-1][1] == len(text):
+        starts.pop()  # white space at the end stays with the last stretch
+    stretches, word = [], 0
+    for (lead_start, start), (end, _) in zip(starts, [*starts[1:], (len(text), 0)], strict=True):
+        parts: list[tuple[str, int]] = []
+        position = start
+        while word < len(spans) and spans[word][1] <= end:
+            word_start, word_end = spans[word]
+            if word_start > position:
+                parts.append((text[position:word_start], -1))
+            parts.append((text[word_start:word_end], word))
+            position = word_end
+            word += 1
+        if position < end:
+            parts.append((text[position:end], -1))
+        stretches.append(Stretch(text[lead_start:start], tuple(parts)))
+    return stretches

@@ -1,0 +1,44 @@
+"""What a model puts out, and what is analysed and shown of it."""
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from textsobol.sobol.arrays import Floats
+
+ACTIVATIONS = ("softmax", "sigmoid", "none")
+SCORES = ("logit", "probability")
+
+
+def probabilities(outputs: Floats, activation: str) -> Floats:
+    """What the model's own pipeline would show ``(rows, labels)``.
+
+    Args:
+        outputs: raw outputs ``(rows, labels)``.
+        activation: ``softmax``, ``sigmoid`` (several labels at once) or ``none`` (regression,
+            or a function that returns what it wants to be shown).
+    """
+    if activation == "softmax":
+        return np.asarray(softmax(outputs, axis=1))
+    return np.asarray(expit(outputs)) if activation == "sigmoid" else outputs
+
+
+def analysed(outputs: Floats, activation: str, score: str) -> Floats:
+    """The score whose variance is shared out ``(rows, labels)``.
+
+    ``logit`` is the log-odds log(p / (1 - p)) of every label. It does not flatten out where
+    the model is sure, as the probability does, and so still tells words apart there.
+    Outputs without activation are analysed as they are.
+
+    Example:
+        >>> analysed(np.array([[0.0, 2.0]]), "softmax", "logit")
+        array([[-2.,  2.]])
+    """
+    if activation == "none":
+        return outputs
+    if score == "probability":
+        return probabilities(outputs, activation)
+    if activation == "sigmoid":
+        return outputs
+    labels = range(outputs.shape[1])
+    others = [logsumexp(np.delete(outputs, label, axis=1), axis=1) for label in labels]
+    return np.asarray(outputs - np.stack(others, axis=1))

@@ -1,0 +1,226 @@
+"""Words: spans of the original text, found by a segmenter.
+
+A segmenter maps a text to spans ``(start, end)``, ascending and apart from each other. What
+lies between the spans is not a feature and always stays.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import regex
+
+Span = tuple[int, int]
+Segmenter = Callable[[str], Iterable[Span]]
+Ignore = str | Iterable[str] | Callable[[str], bool]
+
+_LETTERS = r"[\p{L}\p{M}\p{N}_]+"
+# An inner point does not join two sentences that lack a space: "bad.The".
+_JOINT = r"(?:['\u2019\-\u2010\u2011/]|(?<!\p{Ll})\.|\.(?!\p{Lu}))"
+_EMOJI = r"(?:\p{Regional_Indicator}{2}|[\p{Extended_Pictographic}--\p{N}][\p{M}\p{EMod}\u200d]*)+"
+_FACE = r"(?<![\w:;=])(?:[:;=][-o^']?[()\[\]DdPp/\\|*]+|<3+|[xX]D+)(?!\w)"
+_WORD = regex.compile(
+    rf"(?P<markup></?[A-Za-z][^<>]{{0,200}}>)"
+    rf"|{_FACE}|{_LETTERS}(?:{_JOINT}{_LETTERS})*|{_EMOJI}|[!?]{{2,}}|\p{{So}}+",
+    regex.VERSION1,
+)
+# Western sentences end before a space; full-width stops need none.
+_SENTENCE_END = regex.compile(
+    r"(?:[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)"
+    r"|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*)|(?:\n\s*)+"
+)
+_ABBREVIATION = regex.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|Prof|Jr|Sr|No)|\b\p{Lu})\.$"
+)
+_PARAGRAPH_BREAK = regex.compile(r"\s*(?:\n\s*\n|(?:<br\s*/?>\s*){2,})\s*", regex.IGNORECASE)
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again all also am an and any are as at be because been before being below
+    between both but by can could did do does doing down during each few for from further had has
+    have having he her here hers herself him himself his how i if in into is it its itself just me
+    more most my myself of off on once only or other our ours ourselves out over own same she so
+    some such than that the their theirs them themselves then there these they this those through
+    to too under until up very was we were what when where which while who whom why will with would
+    you your yours yourself yourselves
+    """.split()  # noqa: SIM905
+)
+"""English function words. "not", "no" and their like are not among them: they turn meanings."""
+
+
+def words(text: str) -> list[Span]:
+    """Runs of letters and digits, with inner apostrophes, hyphens, slashes and points.
+
+    Symbols that carry meaning are words too: emoji, ":)", "!!!". Plain punctuation and
+    markup such as ``<br />`` are not. Languages that do not put spaces between words need
+    `spacy_segmenter`.
+
+    Example:
+        >>> text = "Don't miss it :) 10/10!!!<br />"
+        >>> [text[start:end] for start, end in words(text)]
+        ["Don't", 'miss', 'it', ':)', '10/10', '!!!']
+    """
+    return [match.span() for match in _WORD.finditer(text) if match["markup"] is None]
+
+
+def sentences(text: str) -> list[Span]:
+    """Sentences by their final punctuation; line breaks end a sentence too.
+
+    Example:
+        >>> text = "Dr. Who is back. Good!"
+        >>> [text[start:end] for start, end in sentences(text)]
+        ['Dr. Who is back.', 'Good!']
+    """
+    cuts = [0]
+    for match in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATION.search(text, cuts[-1], match.end()):
+            cuts.append(match.end())
+    return _between(text, cuts)
+
+
+def paragraphs(text: str) -> list[Span]:
+    """Paragraphs, apart by a blank line or by two ``<br />``."""
+    spans, start = [], 0
+    for match in _PARAGRAPH_BREAK.finditer(text):
+        spans.append((start, match.start()))
+        start = match.end()
+    found = (_trimmed(text, *span) for span in [*spans, (start, len(text))])
+    return [span for span in found if span is not None]
+
+
+def tokenizer_words(tokenizer: Any) -> Segmenter:
+    """What a tokenizer itself takes for words, before it cuts them into pieces."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError("unit='token' needs a fast tokenizer; use unit='word'")
+
+    def segment(text: str) -> list[Span]:
+        encoding = tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        spans: dict[int, Span] = {}
+        for word, (start, end) in zip(encoding.word_ids(), encoding["offset_mapping"], strict=True):
+            first, last = spans.get(word, (start, end))
+            spans[word] = (min(first, start), max(last, end))
+        found = [_trimmed(text, *spans[word]) for word in sorted(spans)]
+        return [span for span in found if span is not None]
+
+    return segment
+
+
+def spacy_segmenter(model: Any = "en_core_web_sm", unit: str = "token") -> Segmenter:
+    """Segments with spaCy, for linguistic units and for languages without spaces.
+
+    Args:
+        model: a loaded pipeline, the name of an installed one, or a language code such as
+            ``zh``, ``ja`` or ``th`` for `spacy.blank`.
+        unit: ``token``, ``noun_chunk`` (with the tokens outside of chunks) or ``sentence``.
+    """
+    if unit not in ("token", "noun_chunk", "sentence"):
+        raise ValueError(f"unknown spaCy unit {unit!r}; known: token, noun_chunk, sentence")
+    nlp = _load_spacy(model) if isinstance(model, str) else model
+    if unit == "sentence" and not {"parser", "senter", "sentencizer"} & set(nlp.pipe_names):
+        raise ValueError(
+            "this spaCy pipeline does not find sentences: add_pipe('sentencizer') to it"
+        )
+
+    def segment(text: str) -> list[Span]:
+        document = nlp(text)
+        if unit == "sentence":
+            found = [(sentence.start_char, sentence.end_char) for sentence in document.sents]
+            return [span for span in (_trimmed(text, *s) for s in found) if span is not None]
+        tokens = [(t.idx, t.idx + len(t.text)) for t in document if not (t.is_space or t.is_punct)]
+        if unit == "token":
+            return tokens
+        chunks = [(chunk.start_char, chunk.end_char) for chunk in document.noun_chunks]
+        outside = [t for t in tokens if not any(c[0] <= t[0] < c[1] for c in chunks)]
+        return sorted(chunks + outside)
+
+    return segment
+
+
+def _load_spacy(name: str) -> Any:
+    try:
+        import spacy
+    except ImportError as error:
+        raise ImportError("spaCy is not installed: pip install 'textsobol[spacy]'") from error
+    if len(name) <= 3:
+        return spacy.blank(name)
+    try:
+        return spacy.load(name)
+    except OSError as error:
+        raise ValueError(
+            f"the spaCy pipeline {name!r} is not installed; install it, or give a language "
+            f"code such as 'zh' for a blank one"
+        ) from error
+
+
+UNITS = ("word", "token", "sentence", "paragraph", "spacy", "spacy:NAME")
+
+
+def segmenter_for(unit: str | Segmenter, tokenizer: Any = None) -> Segmenter:
+    """The segmenter that a ``unit`` names."""
+    if callable(unit):
+        return unit
+    plain: dict[str, Segmenter] = {
+        "word": words,
+        "sentence": sentences,
+        "paragraph": paragraphs,
+    }
+    if unit in plain:
+        return plain[unit]
+    if unit == "token":
+        if tokenizer is None:
+            raise ValueError("unit='token' needs a model with a tokenizer; use unit='word'")
+        return tokenizer_words(tokenizer)
+    if unit == "spacy":
+        return spacy_segmenter()
+    if unit.startswith("spacy:"):
+        return spacy_segmenter(unit.removeprefix("spacy:"))
+    raise ValueError(f"unknown unit {unit!r}; known: {', '.join(UNITS)}, or a callable")
+
+
+def checked_spans(spans: Iterable[Span], text: str) -> list[Span]:
+    """The spans as a list, or an error that names the first one that cannot be."""
+    checked: list[Span] = []
+    end_of_last = 0
+    for start, end in spans:
+        if not end_of_last <= start < end <= len(text):
+            raise ValueError(
+                f"the segmenter returned the span ({start}, {end}); spans must lie within the "
+                f"text's {len(text)} characters, be ascending, not empty and not overlap"
+            )
+        checked.append((int(start), int(end)))
+        end_of_last = end
+    return checked
+
+
+def ignore_predicate(ignore: Ignore | None) -> Callable[[str], bool]:
+    """A function that says whether a word is left out of the analysis.
+
+    Example:
+        >>> ignored = ignore_predicate("stopwords")
+        >>> ignored("The"), ignored("not")
+        (True, False)
+    """
+    if ignore is None:
+        return lambda word: False
+    if callable(ignore):
+        return ignore
+    if isinstance(ignore, str):
+        if ignore != "stopwords":
+            raise ValueError(f"ignore={ignore!r}: give 'stopwords', a list of words or a predicate")
+        return lambda word: word.lower() in STOP_WORDS
+    listed = {word.lower() for word in ignore}
+    return lambda word: word.lower() in listed
+
+
+def _between(text: str, cuts: Sequence[int]) -> list[Span]:
+    pieces = zip(cuts, [*cuts[1:], len(text)], strict=True)
+    return [span for start, end in pieces if (span := _trimmed(text, start, end)) is not None]
+
+
+def _trimmed(text: str, start: int, end: int) -> Span | None:
+    """The span without white space around it, or ``None`` if nothing is left."""
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    end -= len(piece) - len(piece.rstrip())
+    return (start, end) if start < end else None
