@@ -20,8 +20,6 @@ Tick = Callable[[int], None]
 Outputs = Callable[[Array, Tick], Floats]
 """Masks ``(rows, words)`` to raw outputs ``(rows, labels)``."""
 
-PERTURBATIONS = ("delete", "mask", "pad")
-
 
 class Classifier(Protocol):
     """What an explainer needs to know of a model."""

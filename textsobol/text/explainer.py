@@ -13,7 +13,7 @@ import numpy as np
 from textsobol import __version__
 from textsobol.sobol import BlackBoxError, SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.text.classifiers import PERTURBATIONS, Classifier
+from textsobol.text.classifiers import Classifier, Outputs, Tick
 from textsobol.text.explanation import TextExplanation, Word, WordScore
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked import MaskedText
@@ -161,7 +161,7 @@ class TextExplainer:
         with LateProgress(planned, enabled=self._progress) as progress:
             masked = [MaskedText(t, s) for t, s in zip(shown, spans, strict=True)]
             try:
-                whole = outputs(np.ones((1, len(scored)), dtype=bool), progress.tick)
+                whole = _predict(outputs, len(scored), progress.tick)
                 all_labels = self._classifier.labels(whole.shape[1])
                 chosen = _chosen_labels(labels, all_labels)
 
@@ -222,7 +222,7 @@ class TextExplainer:
                 f"{n_outside} of {len(words)} words lie outside the {self._classifier.name} "
                 f"model's window; it cannot see them, and they are scored 0",
                 WindowWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return words, cuts
 
@@ -357,6 +357,20 @@ def _with_scores(
     return tuple(finished)
 
 
+def _predict(outputs: Outputs, n_words: int, tick: Tick) -> Floats:
+    """Outputs for the whole text ``(1, labels)``."""
+    mask = np.ones((1, n_words), dtype=bool)
+    try:
+        whole = outputs(mask, tick)
+    except Exception as error:
+        raise BlackBoxError(
+            f"the classifier failed on the whole text: {type(error).__name__}: {error}", mask[0]
+        ) from error
+    if not np.isfinite(whole).all():
+        raise BlackBoxError(f"the classifier returned {whole[0]}; scores must be finite", mask[0])
+    return whole
+
+
 def _naming_the_text(error: BlackBoxError, masked: Sequence[MaskedText]) -> BlackBoxError:
     """The same error with the text instead of the mask."""
     masks = split_masks(error.mask[None].astype(bool), masked)
@@ -373,6 +387,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-__all__ = ["PERTURBATIONS", "TextExplainer", "WindowWarning", "default_budget"]

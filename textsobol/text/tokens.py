@@ -13,6 +13,7 @@ from textsobol.text.masked import MaskedText
 # Beyond this many words between two spaces, pieces hardly ever repeat.
 _MOST_WORDS_IN_A_STRETCH = 12
 _N_CHECKED = 8
+_ANCHOR = "a"
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,11 @@ class PieceRows:
 
 
 class _Pool:
-    """Token ids of the variants of one text's stretches, gathered by number."""
+    """Token ids of the variants of one text's stretches, gathered by number.
+
+    Raises:
+        LookupError: when the tokenizer does not keep stretches apart.
+    """
 
     def __init__(self, tokenizer: Any, masked: MaskedText) -> None:
         self._tokenizer = tokenizer
@@ -151,7 +156,7 @@ class _Pool:
         new = [variant for variant in variants if variant not in self._place_of]
         if new:
             texts = [self._masked.variant_text(k, code, leads=leads) for k, code, leads in new]
-            ids = plain_ids(self._tokenizer, texts)
+            ids = self._ids(texts, [leads or k == 0 for k, _, leads in new])
             sizes = np.array([len(piece) for piece in ids], dtype=np.int64)
             starts = len(self._tokens) + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(
                 np.int64
@@ -164,6 +169,21 @@ class _Pool:
             for variant in new:
                 self._place_of[variant] = len(self._place_of)
         return np.array([self._place_of[variant] for variant in variants], dtype=np.int64)
+
+    def _ids(self, texts: list[str], leads: list[bool]) -> list[list[int]]:
+        """Token ids of stretches; those that do not lead a text are read behind an anchor.
+
+        On its own a stretch stands at the start of a text, which some tokenizers mark.
+        """
+        anchor = plain_ids(self._tokenizer, [_ANCHOR])[0]
+        anchored = [t if lead else _ANCHOR + t for t, lead in zip(texts, leads, strict=True)]
+        ids = plain_ids(self._tokenizer, anchored)
+        for k, lead in enumerate(leads):
+            if not lead:
+                if ids[k][: len(anchor)] != anchor:
+                    raise LookupError("the tokenizer joins what a space keeps apart")
+                ids[k] = ids[k][len(anchor) :]
+        return ids
 
     def _gather(self, places: Integers) -> list[Integers]:
         sizes = self._sizes[places]

@@ -1,0 +1,118 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.text.tiny import counting_bert, tokenizer
+from textsobol.cli import app
+
+TEXT = "The plot is good but the ending is bad."
+run = CliRunner().invoke
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("model")
+    counting_bert(tokenizer()).save_pretrained(path)
+    tokenizer().save_pretrained(path)
+    return str(path)
+
+
+def test_a_text_is_explained(model: str) -> None:
+    result = run(app, ["explain", TEXT, "--model", model, "--label", "LABEL_1"])
+    assert result.exit_code == 0, result.output
+    assert TEXT in result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    ranked = [line[0] for line in lines if len(line) > 2 and line[1][0] in "+-"]
+    assert set(ranked[:2]) == {"good", "bad"}
+    assert "\x1b" not in result.output, "no colours in a pipe"
+
+
+@pytest.mark.parametrize("way", ["file", "dash", "pipe"])
+def test_texts_come_from_anywhere(model: str, tmp_path: Path, way: str) -> None:
+    (tmp_path / "review.txt").write_text(TEXT)
+    first = {"file": [str(tmp_path / "review.txt")], "dash": ["-"], "pipe": []}[way]
+    given: dict[str, Any] = {} if way == "file" else {"input": TEXT}
+    result = run(app, ["explain", *first, "--model", model, "--json"], **given)
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["text"] == TEXT
+    assert data["settings"]["seed"] == 0
+    assert result.stdout.count("\n") == 1
+
+
+def test_options_reach_the_explainer(model: str) -> None:
+    result = run(
+        app,
+        ["explain", TEXT, "-m", model, "--json", "--budget", "30", "--keep", "0.7", "--seed", "3",
+         "--unit", "token", "--perturbation", "mask", "--score", "probability", "--quiet"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    settings = json.loads(result.stdout)["settings"]
+    asked = {
+        "keep": 0.7,
+        "seed": 3,
+        "unit": "token",
+        "perturbation": "mask",
+        "score": "probability",
+    }
+    assert {name: settings[name] for name in asked} == asked
+    assert json.loads(result.stdout)["cost"]["forwarded"] <= 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["explain", "  "], 1, "nothing to explain"),
+        (["explain", TEXT], 1, "no model"),
+        (["explain", TEXT, "-m", "./nowhere/at-all"], 1, "cannot load a text classifier"),
+        (["explain", TEXT, "-m", "MODEL", "--label", "GOOD"], 1, "known: LABEL_0, LABEL_1"),
+        (["explain", TEXT, "-m", "MODEL", "--keep", "2"], 1, "between 0 and 1"),
+        (["explain", TEXT, "-m", "MODEL", "--budget", "3"], 1, "at least 11 forward passes"),
+        (["explain", TEXT, "-m", "MODEL", "--budget", "many"], 2, "--budget"),
+        (["explain", "missing-file.txt", "-m", "MODEL"], 2, "there is no file"),
+        (["explain", TEXT, "--bogus"], 2, "--bogus"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)
+def test_exit_codes(model: str, arguments: list[str], code: int, message: str) -> None:
+    result = run(app, [model if a == "MODEL" else a for a in arguments])
+    assert result.exit_code == code, result.output
+    assert message in " ".join(result.output.split())
+
+
+def test_warnings_go_to_stderr_and_can_be_silenced(model: str) -> None:
+    long = " ".join(["film"] * 90)
+    loud = run(app, ["explain", long, "-m", model, "--json", "--budget", "70"])
+    assert "lie outside" in loud.stderr
+    json.loads(loud.stdout)
+    assert run(app, ["explain", long, "-m", model, "--json", "--budget", "70", "-q"]).stderr == ""
+
+
+def test_help_is_quick_and_loads_no_model_library() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from textsobol.cli import app;"
+        "print(CliRunner().invoke(app, ['explain', '--help']).output);"
+        "print('loaded', [m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
+    )
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "loaded []" in done.stdout
+    assert "--budget" in done.stdout
+    assert time.perf_counter() - start < 5, "far from 0.5 s even on a busy machine"
+
+
+def test_control_characters_do_not_reach_the_terminal(model: str) -> None:
+    result = run(app, ["explain", "good \x1b]0;title\x07 film", "-m", model])
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert "\x07" not in result.output
+
+
+def test_version() -> None:
+    assert run(app, ["--version"]).output.startswith("textsobol 0.")

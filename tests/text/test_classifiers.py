@@ -1,0 +1,300 @@
+"""Every kind of classifier gives the scores that it would give by itself, and stays as it was."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import TextClassificationPipeline, ZeroShotClassificationPipeline
+
+from tests.text.tiny import FAMILIES, counting_bert, tokenizer
+from textsobol import BlackBoxError, TextExplainer
+from textsobol.text.batches import LogitRunner
+from textsobol.text.classifiers import HuggingFaceClassifier
+from textsobol.text.masked import MaskedText
+from textsobol.text.outputs import analysed, probabilities
+from textsobol.text.tokens import StringRows
+from textsobol.text.words import words
+
+TEXT = "The plot is good but the ending is bad and long, really good."
+
+
+def pipe_of(model: Any, tok: Any, **settings: Any) -> TextClassificationPipeline:
+    return TextClassificationPipeline(model=model, tokenizer=tok, **settings)
+
+
+def pipeline_scores(pipe: Any, text: str) -> dict[str, float]:
+    return {answer["label"]: answer["score"] for answer in pipe(text, top_k=None)}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"problem_type": "multi_label_classification"},
+        {"problem_type": "regression"},
+        {"labels": 1},
+        {"labels": 3},
+    ],
+)
+def test_a_pipelines_own_scores_are_shown(config: dict[str, Any]) -> None:
+    """Softmax, sigmoid for several labels, none for regression."""
+    pipe = pipe_of(counting_bert(tokenizer(), **config), tokenizer())
+    explanation = TextExplainer(pipe)(TEXT, rows=1)
+    assert explanation.probabilities == pytest.approx(pipeline_scores(pipe, TEXT), abs=1e-6)
+
+
+@pytest.mark.parametrize("function", ["softmax", "sigmoid", "none"])
+def test_a_pipelines_function_is_respected(function: str) -> None:
+    pipe = pipe_of(counting_bert(tokenizer()), tokenizer(), function_to_apply=function)
+    explanation = TextExplainer(pipe)(TEXT, rows=1)
+    assert explanation.probabilities == pytest.approx(pipeline_scores(pipe, TEXT), abs=1e-6)
+
+
+def test_every_way_to_give_a_model_gives_the_same_explanation(tmp_path: Any) -> None:
+    model, tok = counting_bert(tokenizer()), tokenizer()
+    model.save_pretrained(tmp_path)
+    tok.save_pretrained(tmp_path)
+    ways: list[Any] = [
+        TextExplainer(model, tok),
+        TextExplainer((model, tok)),
+        TextExplainer(pipe_of(model, tok)),
+        TextExplainer(tmp_path),
+        TextExplainer(str(tmp_path)),
+        TextExplainer(model, tok, _token_path=False),
+        TextExplainer(model, tok, batch_tokens=1),
+    ]
+    explanations = [way(TEXT, rows=3) for way in ways]
+    for other in explanations[1:]:
+        for one_word, other_word in zip(explanations[0].words, other.words, strict=True):
+            for label, score in one_word.scores.items():
+                assert other_word.scores[label].score == pytest.approx(score.score, abs=1e-5)
+
+
+def test_a_function_is_given_the_masked_texts() -> None:
+    seen: set[str] = set()
+
+    def count(texts: list[str]) -> np.ndarray:
+        assert isinstance(texts, list)
+        seen.update(texts)
+        return np.array([[t.count("bad"), t.count("good")] for t in texts], dtype=float)
+
+    explanation = TextExplainer(count, labels=["neg", "pos"])("good bad", estimator="exact")
+    assert seen == {"good bad", "good", "bad", ""}
+    assert explanation.probabilities == {"neg": 1.0, "pos": 1.0}
+    assert explanation.words[0].scores["pos"].score == pytest.approx(1)
+    assert explanation.words[0].scores["neg"].score == 0
+
+
+@pytest.mark.parametrize("form", ["vector", "tensor", "lists", "answers"])
+def test_a_function_may_answer_in_many_forms(form: str) -> None:
+    def count(texts: list[str]) -> Any:
+        good = [float(t.count("good")) for t in texts]
+        if form == "vector":
+            return good
+        if form == "tensor":
+            return torch.tensor(good).requires_grad_()
+        if form == "lists":
+            return [[-g, g] for g in good]
+        # in the order of the scores, as pipelines answer
+        answers = [[{"label": "b", "score": g}, {"label": "a", "score": -g}] for g in good]
+        return [sorted(answer, key=lambda one: -one["score"]) for answer in answers]
+
+    explanation = TextExplainer(count)("a good film", rows=4)
+    label = {"vector": "0", "tensor": "0", "lists": "1", "answers": "b"}[form]
+    word, score, _ = explanation.for_label(label).top(1)[0]
+    assert word == "good"
+    assert score == pytest.approx(1)
+
+
+def test_answers_without_all_labels_are_refused() -> None:
+    def top_only(texts: list[str]) -> list[dict[str, Any]]:
+        return [{"label": "good" if "good" in t else "bad", "score": 0.9} for t in texts]
+
+    with pytest.raises(BlackBoxError, match="top_k=None"):
+        TextExplainer(top_only)("a good film", rows=4)
+
+
+def test_the_text_on_which_a_function_fails_is_named() -> None:
+    def picky(texts: list[str]) -> list[float]:
+        if any("film" not in text for text in texts):
+            raise KeyError("film")
+        return [1.0] * len(texts)
+
+    with pytest.raises(BlackBoxError, match=r"KeyError: 'film' \(text: '(a|good|a good|)'\)"):
+        TextExplainer(picky)("a good film", rows=4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_the_text_with_a_score_that_is_not_finite_is_named(bad: float) -> None:
+    def broken(texts: list[str]) -> list[float]:
+        return [1.0 if "good" in text else bad for text in texts]
+
+    with pytest.raises(BlackBoxError, match=r"returned .* for the text '(a film|film|a|)'"):
+        TextExplainer(broken)("a good film", rows=4)
+
+
+def test_a_model_with_scores_that_are_not_finite_is_named() -> None:
+    model = counting_bert(tokenizer())
+    with torch.no_grad():
+        model.classifier.bias[0] = torch.nan
+    with pytest.raises(BlackBoxError, match=r"nan.*scores must be finite \(text: 'a good film'\)"):
+        TextExplainer(model, tokenizer())("a good film", rows=4)
+
+
+def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
+    with pytest.raises(BlackBoxError, match="returned 1 scores for"):
+        TextExplainer(lambda texts: [0.5])("a good film", rows=4)
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+        TextExplainer(lambda texts: np.zeros((len(texts), 2)), labels=["a", "b", "c"])(
+            "good", rows=1
+        )
+    with pytest.raises(BlackBoxError, match="returned str; it must return scores"):
+        TextExplainer(lambda texts: "positive")("good film", rows=1)
+
+
+def test_what_cannot_be_explained_is_named() -> None:
+    with pytest.raises(TypeError, match="cannot explain a int; give a text-classification"):
+        TextExplainer(3)
+    with pytest.raises(ValueError, match="a model needs its tokenizer"):
+        TextExplainer(counting_bert(tokenizer()))
+    with pytest.raises(ValueError, match=r"cannot load a text classifier from '\./nowhere/at-all'"):
+        TextExplainer("./nowhere/at-all")
+    with pytest.raises(ValueError, match="candidate_labels go with"):
+        TextExplainer(lambda t: [0.0], candidate_labels=["a"])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_that_is_given_is_changed(fails: bool) -> None:
+    tok = FAMILIES["wordpiece uncased"]()
+    model = counting_bert(tok).to(torch.float64)
+    model.train()
+    model.bert.embeddings.eval()  # a part that its owner keeps frozen
+    tok.backend_tokenizer.enable_truncation(5)
+    before = {name: module.training for name, module in model.named_modules()}
+    settings = (len(tok), tok.padding_side, tok.model_max_length, tok.backend_tokenizer.truncation)
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    if fails:
+        model.register_forward_hook(lambda *_: (_ for _ in ()).throw(OSError("broken")))
+        with pytest.raises(BlackBoxError, match="OSError: broken"):
+            TextExplainer(model, tok)(TEXT, rows=2)
+    else:
+        one, other = (TextExplainer(model, tok)(TEXT, rows=2) for _ in range(2))
+        assert one.words == other.words, "dropout is off while explaining"
+    assert {name: module.training for name, module in model.named_modules()} == before
+    assert (
+        len(tok),
+        tok.padding_side,
+        tok.model_max_length,
+        tok.backend_tokenizer.truncation,
+    ) == settings
+    for name, value in model.state_dict().items():
+        assert value.dtype == weights[name].dtype
+        torch.testing.assert_close(value, weights[name])
+
+
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_zero_shot_agrees_with_its_pipeline(multi_label: bool) -> None:
+    tok = tokenizer()
+    model = counting_bert(
+        tok, labels=3, id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
+        label2id={"contradiction": 0, "neutral": 1, "entailment": 2},
+    )  # fmt: skip
+    pipe = ZeroShotClassificationPipeline(model=model, tokenizer=tok, multi_label=multi_label)
+    names = ["good", "bad film", "long"]
+    explainer = TextExplainer(pipe, candidate_labels=names)
+    explanation = explainer(TEXT, rows=2)
+    answer = pipe(TEXT, candidate_labels=names, multi_label=multi_label)
+    expected = dict(zip(answer["labels"], answer["scores"], strict=True))
+    assert explanation.probabilities == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(ValueError, match="needs candidate_labels"):
+        TextExplainer(pipe)
+
+
+def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
+    tok, model = tokenizer(), counting_bert(tokenizer())
+    plain = TextExplainer(model, tok, batch_tokens=4096)(TEXT, rows=3)
+    sizes = []
+
+    def too_large(module: Any, args: Any, kwargs: Any) -> None:
+        sizes.append(len(kwargs["input_ids"]))
+        if len(kwargs["input_ids"]) > 5:
+            raise RuntimeError("CUDA error: out of memory")
+
+    model.register_forward_pre_hook(too_large, with_kwargs=True)
+    tight = TextExplainer(model, tok, batch_tokens=4096)(TEXT, rows=3)
+    assert max(sizes) > 5
+    assert sizes[-1] <= 5
+    for one, other in zip(plain.words, tight.words, strict=True):
+        assert one.scores["LABEL_1"].score == pytest.approx(other.scores["LABEL_1"].score, abs=1e-5)
+
+
+def test_an_error_that_is_not_memory_is_not_retried() -> None:
+    model = counting_bert(tokenizer())
+    calls = []
+
+    def broken(*_: Any) -> None:
+        calls.append(1)
+        raise RuntimeError("index out of range")
+
+    model.register_forward_hook(broken)
+    with pytest.raises(BlackBoxError, match="index out of range"):
+        TextExplainer(model, tokenizer())(TEXT, rows=1)
+    assert len(calls) == 1
+
+
+def test_rows_are_sorted_padded_little_and_forwarded_once() -> None:
+    tok, model = tokenizer(), counting_bert(tokenizer())
+    text = " ".join(["good bad very very film"] * 8)
+    part = MaskedText(text, words(text))
+    masks = np.random.default_rng(0).random((400, part.n_words)) < 0.5
+    masks[200:] = masks[:200]
+    runner = LogitRunner(model, tok, 512)
+    ticks: list[int] = []
+    logits = runner(StringRows(tok, [part])(masks), ticks.append)
+    assert runner.cost.rows == len(set(part.render(masks)))
+    assert runner.cost.padding_share < 0.03
+    assert sum(ticks) == 400
+    one_by_one = LogitRunner(model, tok, 1)(StringRows(tok, [part])(masks[:50]), ticks.append)
+    np.testing.assert_allclose(logits[:50], one_by_one, atol=1e-6)
+
+
+def test_without_a_pad_token_only_rows_of_one_length_share_a_batch() -> None:
+    tok = tokenizer("byte bpe, gpt-2")
+    model = counting_bert(tok)
+    lengths = []
+    model.register_forward_pre_hook(
+        lambda module, args, kwargs: lengths.append(bool((kwargs["attention_mask"] == 1).all())),
+        with_kwargs=True,
+    )
+    explanation = TextExplainer(model, tok)("a good film and a bad ending", rows=4)
+    assert all(lengths)
+    assert explanation.cost["padding"] == 0
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "none"])
+def test_log_odds_and_probabilities(activation: str) -> None:
+    outputs = np.random.default_rng(0).normal(size=(5, 3)) * 3
+    shown = probabilities(outputs, activation)
+    odds = analysed(outputs, activation, "logit")
+    if activation == "none":
+        np.testing.assert_array_equal(shown, outputs)
+        np.testing.assert_array_equal(odds, outputs)
+    else:
+        np.testing.assert_allclose(odds, np.log(shown / (1 - shown)), atol=1e-9)
+        np.testing.assert_array_equal(analysed(outputs, activation, "probability"), shown)
+    sure = analysed(np.array([[800.0, -800.0]]), "softmax", "logit")
+    assert np.isfinite(sure).all()
+
+
+def test_windows_follow_the_smallest_limit() -> None:
+    tok, model = FAMILIES["byte bpe, roberta"](), counting_bert(tokenizer("byte bpe, roberta"))
+    explainer = TextExplainer(model, tok)
+    assert isinstance(explainer._classifier, HuggingFaceClassifier)
+    assert explainer._classifier.max_length == 64
+    pipe = pipe_of(model, tok, truncation=True, max_length=10)
+    limited = TextExplainer(pipe)._classifier
+    assert limited.window(["x"]) == 10 - 2
+    tok.model_max_length = 10**30
+    model.config.model_type = "roberta"
+    assert TextExplainer(model, tok)._classifier.window(["x"]) == 64 - 1 - 1 - 2

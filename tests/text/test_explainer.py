@@ -1,0 +1,294 @@
+import json
+import math
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.text.tiny import FAMILIES, counting_bert, tokenizer
+from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, WindowWarning
+from textsobol.text.explainer import default_budget
+
+# Short texts often lack the words that one of the labels counts.
+pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
+TEXT = "The plot is good but the ending is bad and long."
+
+
+def counting(texts: list[str]) -> np.ndarray:
+    return np.array([[t.count("bad"), t.count("good") - 0.5 * t.count("long")] for t in texts])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("perturbation", ["delete", "film"])
+def test_the_words_that_the_model_looks_at_come_first(family: str, perturbation: str) -> None:
+    tok = tokenizer(family)
+    explainer = TextExplainer(counting_bert(tok), tok, perturbation=perturbation)
+    explanation = explainer(TEXT)
+    positive = {word: score for word, score, _ in explanation.for_label("LABEL_1").top(2)}
+    assert set(positive) == {"good", "bad"}
+    assert positive["good"] > 0 > positive["bad"]
+    negative = {w: s for w, s, _ in explanation.for_label("LABEL_0").top(2)}
+    assert negative["bad"] > 0 > negative["good"]
+
+
+@pytest.mark.parametrize("perturbation", ["mask", "pad"])
+def test_masking_and_padding_find_them_too(perturbation: str) -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), perturbation=perturbation)
+    top = {word: score for word, score, _ in explainer(TEXT).for_label("LABEL_1").top(2)}
+    assert set(top) == {"good", "bad"}
+    assert top["good"] > 0 > top["bad"]
+
+
+def test_pairs_are_explained_in_both_texts() -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
+    explanation = explainer(("the film is good", "a bad ending"))
+    assert [word.part for word in explanation.words] == [0, 0, 0, 0, 1, 1, 1]
+    top = explanation.for_label("LABEL_1").top(2)
+    assert {word for word, _, _ in top} == {"good", "bad"}
+    assert TextExplanation.from_dict(explanation.to_dict()) == explanation
+
+
+def test_repeated_words_are_separate() -> None:
+    explanation = TextExplainer(counting)("good or good")
+    assert [(w.text, w.start) for w in explanation.words] == [("good", 0), ("or", 5), ("good", 8)]
+    first, _, last = (w.scores["1"].score for w in explanation.words)
+    assert first == pytest.approx(last)
+    assert first == pytest.approx(0.5)
+
+
+def test_ignored_words_stay_and_carry_no_score() -> None:
+    seen: set[str] = set()
+
+    def spy(texts: list[str]) -> np.ndarray:
+        seen.update(texts)
+        return counting(texts)
+
+    explanation = TextExplainer(spy, ignore="stopwords")("The film is not good", rows=8)
+    assert [w.status for w in explanation.words] == [
+        "ignored", "scored", "ignored", "scored", "scored",
+    ]  # fmt: skip
+    assert all("The" in text and "is" in text for text in seen)
+    assert explanation.words[0].scores == {}
+    assert explanation.score_of(explanation.words[0]).score == 0
+
+
+@pytest.mark.parametrize("unit", ["word", "token", "sentence", "paragraph"])
+def test_units(unit: str) -> None:
+    text = "The film is good. The ending is bad.\n\nIt is long."
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), unit=unit)
+    explanation = explainer(text, rows=4)
+    n_units = {"word": 11, "token": 14, "sentence": 3, "paragraph": 2}[unit]
+    assert len(explanation.words) == n_units
+    assert all(text[w.start : w.end] == w.text for w in explanation.words)
+    custom = TextExplainer(counting, unit=lambda t: [(0, 17), (18, 36)])(text, rows=4)
+    assert [w.text for w in custom.words] == ["The film is good.", "The ending is bad."]
+
+
+def test_all_labels_come_from_the_same_rows() -> None:
+    calls = 0
+
+    def count(texts: list[str]) -> np.ndarray:
+        nonlocal calls
+        calls += len(texts)
+        return counting(texts)
+
+    explainer = TextExplainer(count, labels=["neg", "pos"])
+    both = explainer(TEXT, rows=3)
+    n_both, calls = calls, 0
+    one = explainer(TEXT, rows=3, labels=["pos"])
+    assert calls == n_both == both.cost["forwarded"]
+    assert both.labels == ("neg", "pos")
+    assert one.labels == ("pos",)
+    assert set(one.probabilities) == {"neg", "pos"}
+    for a, b in zip(both.words, one.words, strict=True):
+        assert a.scores["pos"] == b.scores["pos"]
+
+
+def test_the_same_seed_gives_the_same_explanation() -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
+    text = " ".join([TEXT, TEXT])
+    one, other, another = (explainer(text, rows=2, seed=s) for s in (0, 0, 1))
+    assert one.words == other.words
+    assert one.words != another.words
+
+
+def test_explanations_are_complete_and_survive_json(tmp_path: Any) -> None:
+    explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(TEXT, rows=1)
+    assert math.isinf(explanation.words[0].scores["LABEL_0"].error)
+    path = tmp_path / "explanation.json"
+    explanation.save(path)
+    assert TextExplanation.load(path) == explanation
+    data = json.loads(path.read_text())
+    assert data["schema"] == 1
+    assert data["text"] == TEXT
+    assert set(data["prediction"]) == {"label", "probabilities"}
+    word = data["words"][3]
+    assert (word["text"], word["start"], word["end"], word["status"]) == ("good", 12, 16, "scored")
+    assert {"score", "error", "total", "first", "effect"} <= set(word["scores"]["LABEL_1"])
+    assert {"rows", "distinct", "seconds"} <= set(data["cost"])
+    assert {"model", "method", "estimator", "keep", "seed", "versions"} <= set(data["settings"])
+    with pytest.raises(ValueError, match=r"cannot save as \.docx; known: \.json"):
+        explanation.save(tmp_path / "x.docx")
+    with pytest.raises(ValueError, match="schema 99"):
+        TextExplanation.from_dict({**data, "schema": 99})
+
+
+def test_a_data_frame_has_a_row_for_every_word_and_label() -> None:
+    pytest.importorskip("pandas")
+    frame = TextExplainer(counting)(TEXT, rows=2).to_dataframe()
+    assert len(frame) == 11 * 2
+    assert {"word", "label", "score", "error", "start"} <= set(frame.columns)
+
+
+def test_many_is_lazy() -> None:
+    def texts() -> Any:
+        yield "a good film"
+        raise AssertionError("asked for too early")
+
+    explanations = TextExplainer(counting).many(texts(), rows=2)
+    assert next(explanations).text == "a good film"
+
+
+def test_one_word_is_exact() -> None:
+    explanation = TextExplainer(counting)("good")
+    assert explanation.settings["estimator"] == "exact"
+    assert explanation.words[0].scores["1"].score == 1
+    assert explanation.words[0].scores["1"].error == 0
+
+
+def test_words_outside_the_window_are_told_and_score_zero() -> None:
+    tok, model = tokenizer(), counting_bert(tokenizer())
+    text = " ".join(["film"] * 90) + " good"
+    with pytest.warns(WindowWarning, match="29 of 91 words lie outside") as caught:
+        explanation = TextExplainer(model, tok)(text, rows=1)
+    (warning,) = [w for w in caught if w.category is WindowWarning]
+    assert warning.filename == __file__
+    statuses = [w.status for w in explanation.words]
+    assert statuses == ["scored"] * 62 + ["outside"] * 29
+    assert explanation.score_of(explanation.words[-1]).score == 0
+
+
+def test_a_pair_longer_than_the_window_loses_the_end_of_the_longer_text() -> None:
+    with pytest.warns(WindowWarning):
+        explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(
+            (" ".join(["film"] * 90), "a good film"), rows=1
+        )
+    assert [w.status for w in explanation.words if w.part == 1] == ["scored"] * 3
+    assert sum(w.status == "scored" for w in explanation.words if w.part == 0) == 64 - 3 - 3
+
+
+def test_the_budget_is_never_exceeded() -> None:
+    calls = 0
+
+    def count(texts: list[str]) -> np.ndarray:
+        nonlocal calls
+        calls += len(texts)
+        return counting(texts)
+
+    for budget in (13, 40, 100):
+        calls = 0
+        explanation = TextExplainer(count)(TEXT, budget=budget)
+        assert calls <= budget
+        assert explanation.cost["forwarded"] == calls
+    calls = 0
+    TextExplainer(count)(TEXT)
+    assert calls <= default_budget(11)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("", {}, "nothing to explain: the text is empty or blank"),
+        (" \n\t", {}, "nothing to explain: the text is empty or blank"),
+        ("...", {}, "nothing to explain: no word"),
+        (("good", " "), {}, "nothing to explain"),
+        (("a", "b", "c"), {}, "a pair of strings"),
+        (b"bytes", {}, "a text is a string"),
+        ("bad \ud800 half", {}, "half of a surrogate pair at character 4"),
+        (TEXT, {"labels": ["2"]}, "unknown label '2'; known: 0, 1"),
+        (TEXT, {"labels": []}, "known: 0, 1"),
+        (TEXT, {"keep": 0.0}, "between 0 and 1"),
+        (TEXT, {"keep": 1.0}, "between 0 and 1"),
+        (TEXT, {"budget": 12}, "11 words need at least 13 forward passes"),
+        (TEXT, {"method": "shap"}, "unknown method 'shap'; known: sobol"),
+        (TEXT, {"estimator": "shap"}, "unknown estimator"),
+    ],
+)
+def test_bad_input(text: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextExplainer(counting)(text, **settings)
+
+
+@pytest.mark.parametrize(
+    ("making", "message"),
+    [
+        ({"unit": "syllable"}, "unknown unit"),
+        ({"score": "margin"}, "unknown score 'margin'; known: logit, probability"),
+        ({"ignore": "nothing"}, "'stopwords', a list"),
+        ({"batch_texts": 0}, "at least 1"),
+        ({"batch_tokens": 0}, "at least 1"),
+    ],
+)
+def test_bad_settings_of_the_explainer(making: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextExplainer(counting, **making)
+
+
+def test_perturbations_that_a_model_cannot_do() -> None:
+    with pytest.raises(ValueError, match="needs a model with a tokenizer"):
+        TextExplainer(counting, perturbation="mask")(TEXT)
+    tok = tokenizer("unigram, always")
+    with pytest.raises(ValueError, match="no mask token"):
+        TextExplainer(counting_bert(tok), tok, perturbation="mask")(TEXT)
+    gpt = tokenizer("byte bpe, gpt-2")
+    with pytest.raises(ValueError, match="needs a fast tokenizer with a pad token"):
+        TextExplainer(counting_bert(gpt), gpt, perturbation="pad")(TEXT)
+
+
+def test_a_model_that_never_changes_its_mind() -> None:
+    with pytest.warns(ConstantScoreWarning):
+        explanation = TextExplainer(lambda texts: [0.7] * len(texts))(TEXT)
+    assert all(w.scores["0"].score == 0 for w in explanation.words)
+    json.dumps(explanation.to_dict(), allow_nan=False)
+
+
+def _strange_text(rng: random.Random) -> str:
+    pieces = [
+        "good", "bad", "film", " ", "  ", "\n", "\r\n", "\t", "\x00", "\x1b[31m", "\u2028",
+        "\U0001f600", "\U0001f468\u200d\U0001f469", "\u0301", "a\u0301\u0323", "\u202e", "\u200f",
+        "\u05e9\u05dc\u05d5\u05dd", "\u0645", "\ud83d", "\udc00", "\u4e2d\u6587", "<br />", "</s>",
+        "[MASK]", "[CLS]", "'", '"', "...", "!!", ":)", "\ufeff", "\xad", "-", "/", ".", "9",
+        "\xa0", "\u3000",
+    ]  # fmt: skip
+    text = "".join(rng.choice(pieces) for _ in range(rng.randrange(12)))
+    if rng.random() < 0.01:
+        text += "x" * 10_000
+    return text
+
+
+@pytest.mark.parametrize("family", ["wordpiece uncased", "byte bpe, roberta"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_strange_texts_are_explained_or_refused(family: str) -> None:
+    """1,000 texts a tokenizer: emoji, marks, right-to-left, NUL, half surrogates, long words."""
+    rng = random.Random(0)
+    tok = tokenizer(family)
+    explainer = TextExplainer(counting_bert(tok), tok)
+    n_explained = 0
+    for _ in range(1000):
+        text = _strange_text(rng)
+        try:
+            explanation = explainer(text, rows=1)
+        except ValueError:
+            continue
+        n_explained += 1
+        assert all(text[w.start : w.end] == w.text for w in explanation.words)
+        json.dumps(explanation.to_dict(), allow_nan=False).encode()
+    assert n_explained > 400
+
+
+def test_no_warning_on_an_ordinary_text() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TextExplainer(counting_bert(tokenizer()), tokenizer())(TEXT)

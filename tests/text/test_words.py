@@ -1,0 +1,130 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.text.tiny import tokenizer
+from textsobol.text.masked import MaskedText
+from textsobol.text.words import (
+    Span,
+    checked_spans,
+    ignore_predicate,
+    paragraphs,
+    segmenter_for,
+    sentences,
+    words,
+)
+
+THUMB = "\U0001f44d\U0001f3fd"  # with a skin tone
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"  # three people, two joiners
+CAFE = "cafe\u0301"  # with a combining accent
+HINDI = "\u0939\u093f\u0928\u094d\u0926\u0940"
+ARABIC = "\u0645\u0631\u062d\u0628\u0627 \u0628\u0643"
+
+
+def cut(segment: Callable[[str], object], text: str) -> list[str]:
+    return [text[start:end] for start, end in segment(text)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't miss this well-made film.", ["Don't", "miss", "this", "well-made", "film"]),
+        ("10/10, 3.5 stars", ["10/10", "3.5", "stars"]),
+        ("it was bad.The end", ["it", "was", "bad", "The", "end"]),
+        ("the U.S. version", ["the", "U.S", "version"]),
+        ("great!!! really?! yes!", ["great", "!!!", "really", "?!", "yes"]),
+        ("nice :) sad :-( love <3", ["nice", ":)", "sad", ":-(", "love", "<3"]),
+        ("a<br /><br />b <i>c</i>", ["a", "b", "c"]),
+        (f"{THUMB} ok {FAMILY}", [THUMB, "ok", FAMILY]),
+        (f"{CAFE} {HINDI}", [CAFE, HINDI]),
+        (ARABIC, ARABIC.split()),
+        ("one; two, (three) \"four\" -- five...", ["one", "two", "three", "four", "five"]),
+        ("a < b and c > d", ["a", "b", "and", "c", "d"]),
+        ("...", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_words(text: str, expected: list[str]) -> None:
+    assert cut(words, text) == expected
+
+
+def test_sentences_and_paragraphs() -> None:
+    text = 'Dr. No went. "Really?" he said!\n\nNew one... and more<br /><br />last'
+    assert cut(sentences, text) == [
+        "Dr. No went.", '"Really?"', "he said!", "New one...", "and more<br /><br />last",
+    ]  # fmt: skip
+    assert cut(paragraphs, text) == [
+        'Dr. No went. "Really?" he said!',
+        "New one... and more",
+        "last",
+    ]
+
+
+def test_the_tokenizers_own_words() -> None:
+    segment = segmenter_for("token", tokenizer())
+    assert cut(segment, "Good, unknowable film!") == ["Good", ",", "unknowable", "film", "!"]
+    assert cut(segmenter_for("token", tokenizer("byte bpe, gpt-2")), "a good  film") == [
+        "a",
+        "good",
+        "film",
+    ]
+
+
+def test_unknown_units_are_named() -> None:
+    with pytest.raises(ValueError, match="known: word, token, sentence, paragraph, spacy"):
+        segmenter_for("syllable")
+    with pytest.raises(ValueError, match="needs a model with a tokenizer"):
+        segmenter_for("token")
+
+
+@pytest.mark.parametrize(
+    "spans", [[(0, 99)], [(3, 3)], [(2, 4), (3, 5)], [(4, 5), (1, 2)], [(-1, 2)]]
+)
+def test_spans_that_cannot_be_are_refused(spans: list[Span]) -> None:
+    with pytest.raises(ValueError, match="ascending, not empty and not overlap"):
+        checked_spans(spans, "some text")
+
+
+def test_ignoring() -> None:
+    assert ignore_predicate("stopwords")("The")
+    assert not ignore_predicate("stopwords")("not")
+    assert ignore_predicate(["Film"])("film")
+    assert ignore_predicate(str.isdigit)("12")
+    assert not ignore_predicate(None)("film")
+    with pytest.raises(ValueError, match="'stopwords', a list of words or a predicate"):
+        ignore_predicate("stopword")
+
+
+@given(st.text(max_size=60), st.integers(0, 2**32))
+def test_any_text_is_put_together_again(text: str, seed: int) -> None:
+    """All present is the text itself; all absent holds no word; stretches do not mix."""
+    assume(text.strip())
+    spans = checked_spans(words(text), text)
+    masked = MaskedText(text, spans)
+    n = len(spans)
+    masks = np.random.default_rng(seed).random((4, n)) < 0.5
+    masks[0], masks[1] = True, False
+    full, empty, *some = masked.render(masks)
+    assert full == text
+    kept = "".join("".join(text.split()).split())
+    assert len("".join(empty.split())) == len(kept) - sum(end - start for start, end in spans)
+    for rendered, mask in zip(some, masks[2:], strict=True):
+        gone = sum(end - start for (start, end), m in zip(spans, mask, strict=True) if not m)
+        assert len("".join(rendered.split())) == len(kept) - gone
+
+
+def test_units_with_spaces_inside_go_as_a_whole() -> None:
+    text = "One two. Three  four."
+    masked = MaskedText(text, sentences(text))
+    assert masked.render(np.array([[True, False], [False, True], [False, False]])) == [
+        "One two.", "Three  four.", "",
+    ]  # fmt: skip
+
+
+def test_spacy_segments_languages_without_spaces() -> None:
+    pytest.importorskip("spacy", reason="the spacy extra is not installed")
+    segment = segmenter_for("spacy:zh")
+    assert len(cut(segment, "我喜欢电影")) > 1
