@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.estimators.tables import markdown
 from benchmarks.estimators.word_models import Model, word_models
+from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Floats
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.estimators.tables import markdown
 from benchmarks.estimators.word_models import word_models
+from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array
 from textsobol.sobol.rows import all_masks

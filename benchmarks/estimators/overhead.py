@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.estimators.tables import markdown
+from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 

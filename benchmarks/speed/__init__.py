@@ -1,0 +1,1 @@
+"""How fast explanations are, as ratios measured in one run."""
