@@ -46,10 +46,10 @@ def main() -> None:
     model = AutoModelForSequenceClassification.from_pretrained(arguments.model).eval()
     explainer = TextExplainer(model, tokenizer, progress=False)
     long = reviews(arguments.data, around=230, number=1)
-    short = [" ".join(t.split()[:20]) for t in reviews(arguments.data, around=100, number=40)]
+    short = [" ".join(t.split()[:20]) for t in reviews(arguments.data, around=100, number=10)]
     jobs = {
         "1 review of about 230 words, 4 base rows": (long, 4),
-        "40 texts of about 20 words, 32 base rows": (short, 32),
+        "10 texts of 20 words, 16 base rows": (short, 16),
     }
     lines = []
     for name, (texts, rows) in jobs.items():

@@ -224,3 +224,12 @@ def test_effects_of_sets_count_a_feature_once() -> None:
     ).decomposition
     assert decomposition is not None
     assert decomposition.effect([0, 0]).item() == 5
+
+
+def test_effects_that_cancel_out_have_no_sign() -> None:
+    """Exclusive or: each feature helps as often as it hurts, but for the last bits."""
+    result = sobol_indices(
+        lambda m: (m[:, 0] ^ m[:, 1]) * (1 + 1e-12 * m[:, 0]), 2, estimator="exact"
+    )
+    assert (result.total > 0.99).all()
+    assert result.signed.tolist() == [0, 0]

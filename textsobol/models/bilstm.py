@@ -1,0 +1,178 @@
+"""A bidirectional LSTM on GloVe vectors, as a model of transformers.
+
+The second model of Fel et al. 2021: word vectors, a bidirectional LSTM with 32 units a
+direction, a projection to 64 dimensions, and the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    PretrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+PAD, UNK = "[PAD]", "[UNK]"
+# Words with inner apostrophes, hyphens, slashes and points; the endings that GloVe's own
+# tokenizer cuts off ("do n't", "it 's"); runs of one punctuation mark; any other symbol.
+_ENDING = r"(?:n't|'(?:s|re|ve|ll|d|m))(?![\p{L}\p{N}])"
+_LETTERS = rf"(?:(?!{_ENDING})[\p{{L}}\p{{M}}\p{{N}}_])+"
+_POINT = r"(?:(?<=\p{N})\.(?=\p{N})|(?<!\p{L}\p{L})\.(?=\p{L}(?!\p{L})))"
+_TOKEN = rf"{_ENDING}|{_LETTERS}(?:(?!{_ENDING})(?:[-/']|{_POINT}){_LETTERS})*|([!?.])\1*|\S"
+
+
+class BiLstmConfig(PretrainedConfig):
+    """Sizes of a `BiLstmForSequenceClassification`.
+
+    Args:
+        vocab_size: number of words.
+        embedding_size: dimension of the word vectors; 300 in the paper.
+        hidden_size: units of each direction of the LSTM.
+        projection_size: dimension of the layer before the labels.
+        dropout: share of features dropped in training.
+    """
+
+    model_type = "bilstm"
+
+    def __init__(
+        self,
+        vocab_size: int = 30_000,
+        embedding_size: int = 100,
+        hidden_size: int = 32,
+        projection_size: int = 64,
+        dropout: float = 0.5,
+        pad_token_id: int = 0,
+        **settings: Any,
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.embedding_size = embedding_size
+        self.hidden_size = hidden_size
+        self.projection_size = projection_size
+        self.dropout = dropout
+        super().__init__(pad_token_id=pad_token_id, **settings)
+
+
+class BiLstmForSequenceClassification(PreTrainedModel):
+    """Classifies a text by the strongest signal of each LSTM unit over its words."""
+
+    config_class = BiLstmConfig
+    base_model_prefix = "bilstm"
+
+    def __init__(self, config: BiLstmConfig) -> None:
+        super().__init__(config)
+        self.embedding = nn.Embedding(
+            config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id
+        )
+        self.lstm = nn.LSTM(
+            config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True
+        )
+        self.projection = nn.Linear(2 * config.hidden_size, config.projection_size)
+        self.classifier = nn.Linear(config.projection_size, config.num_labels)
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Keep what torch gave every layer."""
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The word vectors."""
+        return self.embedding
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        """Replace the word vectors."""
+        self.embedding = value
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        return_dict: bool = True,
+        **_: Any,
+    ) -> SequenceClassifierOutput:
+        """Logits, and the loss when labels are given.
+
+        Tokens that the attention mask hides are left out wherever they stand, so that
+        padding changes nothing.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("give either input_ids or inputs_embeds")
+        vectors = self.embedding(input_ids) if inputs_embeds is None else inputs_embeds
+        if attention_mask is None:
+            seen = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+            if input_ids is not None:
+                seen = input_ids != self.config.pad_token_id
+        else:
+            seen = attention_mask.bool()
+        document = self._document(vectors, seen)
+        hidden = torch.relu(self.projection(self.dropout(document)))
+        logits = self.classifier(self.dropout(hidden))
+        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+    def _document(self, vectors: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """One vector a text ``(texts, 2 * hidden)``: the maximum of each unit over its words."""
+        lengths = seen.sum(dim=1)
+        if vectors.shape[1] == 0 or int(lengths.max()) == 0:
+            return vectors.new_zeros(len(vectors), 2 * self.config.hidden_size)
+        # Words that are seen to the front, in their order.
+        order = torch.argsort((~seen).int(), dim=1, stable=True)[:, : int(lengths.max())]
+        vectors = vectors.gather(1, order.unsqueeze(-1).expand(-1, -1, vectors.shape[2]))
+        packed = pack_padded_sequence(
+            self.dropout(vectors),
+            lengths.clamp(min=1).cpu(),
+            batch_first=True,
+            enforce_sorted=False,
+        )
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        inside = torch.arange(states.shape[1], device=states.device) < lengths.unsqueeze(1)
+        strongest = states.masked_fill(~inside.unsqueeze(-1), -torch.inf).amax(dim=1)
+        # A text without any word has no signal at all.
+        return torch.where((lengths > 0).unsqueeze(1), strongest, torch.zeros_like(strongest))
+
+
+def word_tokenizer(vocabulary: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A lower-casing word tokenizer; line breaks written as ``<br />`` are spaces to it.
+
+    Args:
+        vocabulary: the words; ``[PAD]`` and ``[UNK]`` are put before them.
+    """
+    numbers = {word: k for k, word in enumerate([PAD, UNK, *vocabulary])}
+    tokenizer = Tokenizer(models.WordLevel(numbers, unk_token=UNK))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Replace(Regex(r"<[bB][rR]\s*/?>"), " "),
+            normalizers.Replace("\u2019", "'"),
+            normalizers.NFC(),
+            normalizers.Lowercase(),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Split(Regex(_TOKEN), behavior="isolated"),
+        ]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        unk_token=UNK,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+AutoConfig.register(BiLstmConfig.model_type, BiLstmConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(
+    BiLstmConfig, BiLstmForSequenceClassification, exist_ok=True
+)
