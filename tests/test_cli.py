@@ -69,9 +69,9 @@ def test_options_reach_the_explainer(model: str) -> None:
     ("arguments", "code", "message"),
     [
         (["explain", "  "], 1, "nothing to explain"),
-        (["explain", TEXT], 1, "no model"),
-        (["explain", TEXT, "-m", "./nowhere/at-all"], 1, "cannot load a text classifier"),
-        (["explain", TEXT, "-m", "MODEL", "--label", "GOOD"], 1, "known: LABEL_0, LABEL_1"),
+        (["explain", TEXT, "-m", "./nowhere/at-all"], 1, "there is no such directory"),
+        (["explain", "."], 2, "is a directory"),
+        (["explain", TEXT, "-m", "MODEL", "--label", "GOOD"], 1, "analysed: LABEL_0, LABEL_1"),
         (["explain", TEXT, "-m", "MODEL", "--keep", "2"], 1, "between 0 and 1"),
         (["explain", TEXT, "-m", "MODEL", "--budget", "3"], 1, "at least 11 forward passes"),
         (["explain", TEXT, "-m", "MODEL", "--budget", "many"], 2, "--budget"),
@@ -112,6 +112,25 @@ def test_control_characters_do_not_reach_the_terminal(model: str) -> None:
     assert result.exit_code == 0
     assert "\x1b" not in result.output
     assert "\x07" not in result.output
+
+
+def test_the_bundled_model_needs_no_options() -> None:
+    result = run(app, ["explain", "A gripping film, ruined by its dull ending.", "--top", "2"])
+    assert result.exit_code == 0, result.output
+    assert "imdb-bilstm" in result.output
+    assert "... and 6 more" in result.output
+
+
+def test_words_can_be_ignored(model: str) -> None:
+    for ignore, left in (("stopwords", 4), ("plot,ending", 7)):
+        result = run(app, ["explain", TEXT, "-m", model, "--json", "--ignore", ignore])
+        statuses = [word["status"] for word in json.loads(result.stdout)["words"]]
+        assert statuses.count("scored") == left
+
+
+def test_joined_emoji_reach_the_terminal_whole(model: str) -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert family in run(app, ["explain", f"good {family} film", "-m", model]).output
 
 
 def test_version() -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -56,7 +57,10 @@ def explain(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", "-m", help="Directory or hub id of a text classifier.", show_default=False
+            "--model",
+            "-m",
+            help="Directory or hub id of a text classifier; without it, a bundled one for films.",
+            show_default=False,
         ),
     ] = None,
     label: Annotated[
@@ -86,6 +90,13 @@ def explain(
             help="What happens to a word left out: delete, mask, pad, or a string instead of it."
         ),
     ] = "delete",
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            help="Words that always stay: stopwords, or a list with commas.", show_default=False
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Words to list.")] = 10,
     score: Annotated[
         Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
     ] = Score.logit,
@@ -103,7 +114,7 @@ def explain(
 
     For example:
 
-    textsobol explain "A gripping, beautifully acted film." --model DIRECTORY
+    textsobol explain "A gripping, beautifully acted film."
 
     textsobol explain review.txt --model DIRECTORY --json > review.json
 
@@ -115,7 +126,13 @@ def explain(
     try:
         explanation = _explain(
             content,
-            {"model": model, "unit": unit, "perturbation": perturbation, "score": score.value},
+            {
+                "model": model,
+                "unit": unit,
+                "perturbation": perturbation,
+                "score": score.value,
+                "ignore": ignore.split(",") if ignore and ignore != "stopwords" else ignore,
+            },
             {"budget": budget, "keep": keep, "seed": seed},
             quiet=quiet,
         )
@@ -128,7 +145,7 @@ def explain(
         return
     from textsobol.render.terminal import show
 
-    show(explanation, Console())
+    show(explanation, Console(), top=top)
 
 
 def _content(text: str | None) -> str:
@@ -137,16 +154,18 @@ def _content(text: str | None) -> str:
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     if text is None:
         raise typer.BadParameter("give a text, a file, or - for standard input")
-    if _is_file(text):
+    if _exists(text, Path.is_file):
         return Path(text).read_bytes().decode("utf-8", "replace")
+    if _exists(text, Path.is_dir):
+        raise typer.BadParameter(f"{text!r} is a directory; give a file or a text")
     if text.endswith(_TEXT_SUFFIXES) and not any(c.isspace() for c in text):
         raise typer.BadParameter(f"there is no file {text!r}")
     return text.encode("utf-8", "replace").decode()
 
 
-def _is_file(text: str) -> bool:
+def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
     try:
-        return Path(text).is_file()
+        return kind(Path(text))
     except (OSError, ValueError):  # a text can be too long for a name, or hold a NUL
         return False
 

@@ -20,8 +20,7 @@ from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassificatio
 
 def read_glove(path: Path) -> dict[str, np.ndarray]:
     """Word vectors in the standard text format, plain or gzip."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open()
-    with opened as lines:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         pieces = (line.rstrip().split(" ") for line in lines)
         return {word: np.array(values, dtype=np.float32) for word, *values in pieces}
 
@@ -43,9 +42,10 @@ pipeline_tag: text-classification
 ---
 # Sentiment of film reviews: a GloVe bi-LSTM
 
-Architecture of Fel et al. 2021, *Look at the Variance!*: {size}-dimensional word vectors, a bidirectional
-LSTM with {hidden} units a direction, maximum over the words, a projection to {projection} dimensions, two labels.
-{words:,} words; lower case; `<br />` is white space.
+Architecture of Fel et al. 2021, *Look at the Variance!*: {size}-dimensional word vectors, a
+bidirectional LSTM with {hidden} units a direction, the maximum of each unit over the words, a
+projection to {projection} dimensions, two labels. {words:,} words, lower case; `<br />` is white
+space.
 
 | | |
 |---|---|
@@ -55,9 +55,9 @@ LSTM with {hidden} units a direction, maximum over the words, a projection to {p
 | seed | {seed} |
 | command | `{command}` |
 
-Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*); the
-reviews are not part of this model. Word vectors: GloVe 6B (Pennington et al. 2014), Public Domain
-Dedication and License. Weights are stored in half precision and load as single precision.
+Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment
+Analysis*); the reviews are not part of this model. Word vectors: GloVe 6B (Pennington et al. 2014),
+Public Domain Dedication and License. Weights are stored in half precision and load as single.
 """
 
 

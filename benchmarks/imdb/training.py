@@ -159,7 +159,5 @@ def save(
 
 def command_line(module: str) -> str:
     """The command that is running, with file names instead of paths."""
-    words = [
-        Path(word).name if "/" in word and Path(word).exists() else word for word in sys.argv[1:]
-    ]
+    words = [Path(word).name if word.startswith(("/", ".", "~")) else word for word in sys.argv[1:]]
     return f"python -m {module} {shlex.join(words)}"

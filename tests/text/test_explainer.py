@@ -179,6 +179,61 @@ def test_a_pair_longer_than_the_window_loses_the_end_of_the_longer_text() -> Non
     assert sum(w.status == "scored" for w in explanation.words if w.part == 0) == 64 - 3 - 3
 
 
+def test_two_long_texts_share_the_window() -> None:
+    with pytest.warns(WindowWarning):
+        explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(
+            (" ".join(["film"] * 60), " ".join(["good"] * 59)), rows=1
+        )
+    kept = [sum(w.status == "scored" for w in explanation.words if w.part == k) for k in (0, 1)]
+    assert kept == [30, 30]
+
+
+def test_a_unit_longer_than_the_window_is_cut_inside() -> None:
+    text = "good " + " ".join(["film"] * 90)
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), unit="paragraph")
+    explanation = explainer(text)
+    assert explanation.words[0].status == "scored"
+    assert explanation.words[0].text == text
+
+
+def test_replacements_may_make_a_text_longer_than_the_window() -> None:
+    explainer = TextExplainer(
+        counting_bert(tokenizer()), tokenizer(), perturbation="some other long thing"
+    )
+    assert explainer(" ".join(["good"] * 50), rows=1).cost["forwarded"] > 1
+
+
+def test_left_truncation_is_refused_not_mistaken() -> None:
+    tok = FAMILIES["wordpiece uncased"]()
+    tok.truncation_side = "left"
+    with pytest.raises(ValueError, match="cuts texts on the left"):
+        TextExplainer(counting_bert(tok), tok)(" ".join(["film"] * 90))
+
+
+def test_pairs_in_the_form_of_transformers() -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
+    pair = explainer({"text": "a good film", "text_pair": "a bad film"}, rows=1)  # type: ignore[arg-type]
+    assert pair.text == ("a good film", "a bad film")
+    with pytest.raises(ValueError, match=r"explainer\.many\(texts\)"):
+        explainer(["a good film", "a bad film"])  # type: ignore[arg-type]
+
+
+def test_many_names_the_text_that_fails() -> None:
+    with pytest.raises(ValueError, match="text 1: nothing to explain"):
+        list(TextExplainer(counting).many(["a good film", ""], rows=1))
+    with pytest.raises(ValueError, match="takes a list of texts"):
+        list(TextExplainer(counting).many("a good film"))
+
+
+def test_words_whose_effects_cancel_out_still_rank() -> None:
+    def one_of_two(texts: list[str]) -> list[float]:
+        return [("good" in t) != ("bad" in t) for t in texts]
+
+    explanation = TextExplainer(one_of_two)("good film bad")
+    assert [word for word, _, _ in explanation.top(3)] == ["good", "bad", "film"]
+    assert explanation.top(1)[0][1] == pytest.approx(1)
+
+
 def test_the_budget_is_never_exceeded() -> None:
     calls = 0
 
@@ -206,6 +261,7 @@ def test_the_budget_is_never_exceeded() -> None:
         (("good", " "), {}, "nothing to explain"),
         (("a", "b", "c"), {}, "a pair of strings"),
         (b"bytes", {}, "a text is a string"),
+        (None, {}, "a text is a string"),
         ("bad \ud800 half", {}, "half of a surrogate pair at character 4"),
         (TEXT, {"labels": ["2"]}, "unknown label '2'; known: 0, 1"),
         (TEXT, {"labels": []}, "known: 0, 1"),
@@ -272,7 +328,7 @@ def _strange_text(rng: random.Random) -> str:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_strange_texts_are_explained_or_refused(family: str) -> None:
     """1,000 texts a tokenizer: emoji, marks, right-to-left, NUL, half surrogates, long words."""
-    rng = random.Random(0)
+    rng = random.Random(family)
     tok = tokenizer(family)
     explainer = TextExplainer(counting_bert(tok), tok)
     n_explained = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import unicodedata
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -25,13 +26,18 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print(_highlighted(explanation), soft_wrap=True)
     console.print()
     console.print(_ranking(explanation, top))
-    cost = explanation.cost
-    console.print(
-        f"{explanation.settings['model']}: {explanation.settings['estimator']}, "
-        f"{cost['forwarded']:.0f} forward passes, {cost['seconds']:.1f} s",
-        style="dim",
-        highlight=False,
-    )
+    n_more = sum(word.status == "scored" for word in explanation.words) - top
+    if n_more > 0:
+        console.print(f" ... and {n_more} more", style="dim", highlight=False)
+    console.print(_footer(explanation), style="dim", highlight=False)
+
+
+def _footer(explanation: TextExplanation) -> str:
+    settings, cost = explanation.settings, explanation.cost
+    how = f"{settings['estimator']}, {cost['forwarded']:.0f} forward passes"
+    sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
+    known = sure.get(settings["base_rows"], f"{settings['base_rows']} base rows")
+    return f"{settings['model']}: {how}, {known}, {cost['seconds']:.1f} s"
 
 
 def as_text(explanation: TextExplanation) -> str:
@@ -86,7 +92,13 @@ def _style(strength: float) -> str:
 
 def _ranking(explanation: TextExplanation, top: int) -> Table:
     table = Table(box=None, padding=(0, 1), show_edge=False)
-    for name in ("word", "score", "95 % interval", ""):
+    unit = explanation.settings.get("unit", "word")
+    for name in (
+        unit if unit in ("sentence", "paragraph") else "word",
+        "score",
+        "95 % interval",
+        "",
+    ):
         table.add_column(name, justify="right" if name == "score" else "left")
     rows = explanation.top(top)
     strongest = max((abs(score) for _, score, _ in rows), default=0.0)
@@ -94,7 +106,7 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         share = abs(score) / strongest if strongest > 0 else 0.0
         bar = ("+" if score > 0 else "-") * math.ceil(share * _BAR)
         table.add_row(
-            Text(_printable(text)),
+            Text(_shortened(_printable(text))),
             f"{score:+.3f}",
             f"{low:+.3f} to {high:+.3f}",
             Text(bar, style=_style(math.copysign(1.0, score)).removesuffix(" reverse")),
@@ -102,6 +114,17 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
     return table
 
 
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else line[:39] + "\u2026"
+
+
 def _printable(text: str) -> str:
-    """The text with characters that would steer the terminal made harmless, same length."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    """The text, same length, without what would steer the terminal or turn its direction."""
+    return "".join("\ufffd" if _steers(c) else c for c in text)
+
+
+def _steers(character: str) -> bool:
+    if unicodedata.category(character) in ("Cc", "Cs"):
+        return character not in "\n\t"
+    return character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -26,7 +26,7 @@ from textsobol.sobol.rows import (
     pick_freeze,
 )
 
-_NO_SIGN = 1e-4
+_CLEARLY = 1e-4
 
 
 class ConstantScoreWarning(UserWarning):
@@ -74,8 +74,8 @@ def sobol_indices(
             fewer passes may be made.
         rows: number of base rows N, at most; 32 when neither it nor ``budget`` is given.
         seed: 0 or more; the same seed gives the same result, bit for bit, whatever ``batch_rows``.
-        sign: sign of ``signed``: ``mean`` takes the sign of the mean effect (0 where effects
-            cancel out), ``occlusion`` that
+        sign: sign of ``signed``: ``mean`` takes the sign of the mean effect (plus where
+            effects cancel out), ``occlusion`` that
             of removing the feature from the full input (the paper's; d + 1 more rows),
             ``None`` leaves it unsigned.
         groups: group number of every feature ``(features,)``; indices are then those of the
@@ -251,10 +251,9 @@ def _direction(plan: Plan, evaluator: Evaluator, estimate: Estimate) -> Floats:
         return np.ones_like(estimate.effect.value)
     binary = plan.keep is not None
     if plan.sign == "mean":
-        # An effect that all but cancels out has no sign: rounding alone would decide it.
+        # Where effects all but cancel out, rounding alone would decide the sign.
         size = np.sqrt(np.maximum(estimate.total.value, 0) * estimate.variance / _spread(plan))
-        effect = estimate.effect.value
-        return np.where(np.abs(effect) > _NO_SIGN * size, np.sign(effect), 0.0)
+        return np.where(estimate.effect.value < -_CLEARLY * size, -1.0, 1.0)
     scores = evaluator(all_present_and_without_each(plan.unit_groups, binary=binary))
     return np.asarray(np.sign(scores[0] - scores[1:]))
 

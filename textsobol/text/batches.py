@@ -1,5 +1,6 @@
 """Scoring rows of tokens with a torch model: sorted by length, batched by tokens, once each."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,7 +44,24 @@ class LogitRunner:
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None) -> None:
         self._model = model
+        # A model that does not know its pad token cannot tell where a padded text ends.
+        self._alone = getattr(model.config, "pad_token_id", None) is None
         self._pad = tokenizer.pad_token_id
+        self._pads_left = tokenizer.padding_side == "left"
+        self._pad_type = int(getattr(tokenizer, "pad_token_type_id", 0) or 0)
+        self._stand_in = next(
+            (
+                token
+                for token in (
+                    tokenizer.bos_token_id,
+                    tokenizer.eos_token_id,
+                    tokenizer.pad_token_id,
+                )
+                if token is not None
+            ),
+            0,
+        )
+        self._known: dict[bytes, Floats] = {}
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
         self._device = next(model.parameters()).device
         fitting = _CPU_TOKENS if self._device.type == "cpu" else _ACCELERATOR_TOKENS
@@ -51,21 +69,28 @@ class LogitRunner:
         self.cost = Cost()
 
     def __call__(self, rows: Sequence[Row], tick: Callable[[int], None]) -> Floats:
-        """Logits ``(rows, labels)``; ``tick`` is told how many rows each batch did."""
-        distinct, place = _distinct(rows)
-        lengths = np.array([len(row.ids) for row in distinct])
-        order = np.argsort(-lengths, kind="stable")
-        logits: Floats | None = None
+        """Logits ``(rows, labels)``; ``tick`` is told how many rows each batch did.
+
+        A row that was forwarded before is not forwarded again: different masks can leave
+        the same text, such as either "very" of "very very good".
+        """
+        keys = [_key(row) for row in rows]
+        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._known}
+        tick(len(rows) - len(new))
+        new_keys, new_rows = list(new), [self._readable(row) for row in new.values()]
+        lengths = np.array([len(row.ids) for row in new_rows], dtype=np.int64)
         with _inference(self._model):
-            for batch in self._batches(order, lengths):
-                values = self._forward([distinct[k] for k in batch])
-                if logits is None:
-                    logits = np.empty((len(distinct), values.shape[1]))
-                logits[batch] = values
+            for batch in self._batches(np.argsort(-lengths, kind="stable"), lengths):
+                values = self._forward([new_rows[k] for k in batch])
+                self._known.update(zip((new_keys[k] for k in batch), values, strict=True))
                 tick(len(batch))
-        assert logits is not None
-        tick(len(rows) - len(distinct))
-        return logits[place]
+        return np.stack([self._known[key] for key in keys])
+
+    def _readable(self, row: Row) -> Row:
+        """The row, with one token in it if there is none: models cannot read nothing."""
+        if len(row.ids):
+            return row
+        return Row(np.array([self._stand_in]), np.array([0]))
 
     def _batches(self, order: Integers, lengths: Integers) -> Iterator[Integers]:
         """Slices of the longest first, so that memory runs out at once or not at all.
@@ -80,7 +105,7 @@ class LogitRunner:
             shortest = longest if self._pad is None else (1 - _PADDING) * longest
             close = int(np.count_nonzero(lengths[batch] >= shortest))
             least = 1 if self._pad is None else _LEAST_ROWS
-            batch = batch[: max(close, least)]
+            batch = batch[: 1 if self._alone else max(close, least)]
             yield batch
             start += len(batch)
 
@@ -92,7 +117,7 @@ class LogitRunner:
                 raise
         half = len(rows) // 2
         # Later batches are made smaller too: what did not fit now will not fit then.
-        self._batch_tokens = max(1, self._batch_tokens // 2)
+        self._batch_tokens = half * max(len(row.ids) for row in rows)
         return np.concatenate([self._forward(rows[:half]), self._forward(rows[half:])])
 
     def _forward_once(self, rows: Sequence[Row]) -> Floats:
@@ -101,11 +126,13 @@ class LogitRunner:
         longest = max(len(row.ids) for row in rows)
         ids = np.full((len(rows), longest), self._pad or 0, dtype=np.int64)
         seen = np.zeros((len(rows), longest), dtype=np.int64)
-        types = np.zeros((len(rows), longest), dtype=np.int64)
+        types = np.full((len(rows), longest), self._pad_type, dtype=np.int64)
         for k, row in enumerate(rows):
-            ids[k, : len(row.ids)] = row.ids
-            seen[k, : len(row.ids)] = 1 if row.seen is None else row.seen
-            types[k, : len(row.ids)] = row.types
+            start = longest - len(row.ids) if self._pads_left else 0
+            where = slice(start, start + len(row.ids))
+            ids[k, where] = row.ids
+            seen[k, where] = 1 if row.seen is None else row.seen
+            types[k, where] = row.types
         inputs = {"input_ids": ids, "attention_mask": seen}
         if self._takes_types:
             inputs["token_type_ids"] = types
@@ -118,22 +145,11 @@ class LogitRunner:
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
 
 
-def _distinct(rows: Sequence[Row]) -> tuple[list[Row], Integers]:
-    """Rows without repeats, and each row's place among them.
-
-    Different masks can leave the same text: either "very" of "very very good".
-    """
-    place_of: dict[bytes, int] = {}
-    distinct: list[Row] = []
-    place = np.empty(len(rows), dtype=np.int64)
-    for k, row in enumerate(rows):
-        key = row.ids.tobytes() + row.types.tobytes()
-        key += b"" if row.seen is None else row.seen.tobytes()
-        if key not in place_of:
-            place_of[key] = len(distinct)
-            distinct.append(row)
-        place[k] = place_of[key]
-    return distinct, place
+def _key(row: Row) -> bytes:
+    """A short name for a row, different for different rows."""
+    seen = b"" if row.seen is None else row.seen.tobytes()
+    content = row.ids.tobytes() + row.types.tobytes() + seen
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 @contextmanager

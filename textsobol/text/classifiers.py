@@ -13,7 +13,15 @@ import numpy as np
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.batches import Cost, LogitRunner
 from textsobol.text.masked import MaskedText
-from textsobol.text.tokens import PaddedRows, StringRows, encode, rows_maker, untouched
+from textsobol.text.tokens import (
+    PaddedRows,
+    Row,
+    StringRows,
+    encode,
+    plain_ids,
+    rows_maker,
+    untouched,
+)
 from textsobol.text.words import Span
 
 Tick = Callable[[int], None]
@@ -35,6 +43,17 @@ class Classifier(Protocol):
     @property
     def tokenizer(self) -> Any:
         """The model's tokenizer, or ``None``."""
+
+    @property
+    def passes(self) -> int:
+        """Forward passes that one masked text costs."""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What else of the classifier belongs into an explanation."""
+
+    def replacement(self, perturbation: str) -> str:
+        """What stands in for a word that is left out."""
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
@@ -70,12 +89,18 @@ class HuggingFaceClassifier:
     max_length: int | None
     batch_tokens: int | None
     token_path: bool = True
+    passes: int = 1
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The window."""
+        return {"window": self.max_length}
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
     ) -> tuple[Outputs, Cost]:
         """A function of masks, and the account of what it forwards."""
-        replacement = self._replacement(perturbation)
+        replacement = self.replacement(perturbation)
         parts = [MaskedText(text, own, replacement) for text, own in zip(texts, spans, strict=True)]
         runner = LogitRunner(self.model, self.tokenizer, self.batch_tokens)
         with untouched(self.tokenizer):
@@ -89,11 +114,12 @@ class HuggingFaceClassifier:
         def outputs(masks: Array, tick: Tick) -> Floats:
             with untouched(self.tokenizer):
                 rows = make_rows(masks)
-            return runner(rows, tick)
+            return runner([self._within_window(row) for row in rows], tick)
 
         return outputs, runner.cost
 
-    def _replacement(self, perturbation: str) -> str:
+    def replacement(self, perturbation: str) -> str:
+        """What stands in for a word that is left out."""
         if perturbation in ("delete", "pad"):
             return ""
         if perturbation != "mask":
@@ -104,6 +130,13 @@ class HuggingFaceClassifier:
                 "a replacement string"
             )
         return str(self.tokenizer.mask_token)
+
+    def _within_window(self, row: Row) -> Row:
+        """The row, cut before its last token if replacements made it too long."""
+        if self.max_length is None or len(row.ids) <= self.max_length:
+            return row
+        kept = [*range(self.max_length - 1), -1]
+        return Row(row.ids[kept], row.types[kept])
 
     def window(self, texts: Sequence[str]) -> int | None:
         """Most tokens that the texts themselves may have."""
@@ -144,6 +177,20 @@ class ZeroShotClassifier:
         """The model's tokenizer."""
         return self.inference.tokenizer
 
+    @property
+    def passes(self) -> int:
+        """One for every label."""
+        return len(self.candidate_labels)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The window and the question."""
+        return {**self.inference.details, "hypothesis": self.hypothesis}
+
+    def replacement(self, perturbation: str) -> str:
+        """What stands in for a word that is left out."""
+        return self.inference.replacement(perturbation)
+
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
     ) -> tuple[Outputs, Cost]:
@@ -178,12 +225,12 @@ class ZeroShotClassifier:
 
     def window(self, texts: Sequence[str]) -> int | None:
         """What the longest hypothesis leaves."""
-        longest = max((self.hypothesis.format(label) for label in self.candidate_labels), key=len)
-        room = self.inference.window([*texts, longest])
+        room = self.inference.window([*texts, ""])
         if room is None:
             return None
         with untouched(self.tokenizer):
-            return room - len(self.tokenizer(longest, add_special_tokens=False)["input_ids"])
+            questions = [self.hypothesis.format(label) for label in self.candidate_labels]
+            return room - max(map(len, plain_ids(self.tokenizer, questions)))
 
     def labels(self, n_outputs: int) -> list[str]:
         """The candidate labels."""
@@ -203,6 +250,7 @@ class FunctionClassifier:
 
     activation = "none"
     tokenizer = None
+    passes = 1
 
     def __init__(
         self,
@@ -216,32 +264,42 @@ class FunctionClassifier:
         self.name = name
         self._batch_texts = batch_texts
 
-    def prepare(
-        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
-    ) -> tuple[Outputs, Cost]:
-        """A function of masks; different masks that leave the same text share its score."""
+    @property
+    def details(self) -> dict[str, Any]:
+        """Nothing is known of a function."""
+        return {}
+
+    def replacement(self, perturbation: str) -> str:
+        """What stands in for a word that is left out."""
         if perturbation in ("mask", "pad"):
             raise ValueError(
                 f"perturbation={perturbation!r} needs a model with a tokenizer; use 'delete' or a "
                 f"replacement string"
             )
+        return "" if perturbation == "delete" else perturbation
+
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> tuple[Outputs, Cost]:
+        """A function of masks; no text is given to the function twice."""
+        replacement = self.replacement(perturbation)
         if len(texts) != 1:
             raise ValueError("a function classifies single texts, not pairs")
-        masked = MaskedText(texts[0], spans[0], "" if perturbation == "delete" else perturbation)
+        masked = MaskedText(texts[0], spans[0], replacement)
         cost = Cost()
+        known: dict[str, Floats] = {}
 
         def outputs(masks: Array, tick: Tick) -> Floats:
             rendered = masked.render(masks)
-            distinct = sorted(set(rendered), key=lambda text: (-len(text), text))
-            pieces = []
-            for start in range(0, len(distinct), self._batch_texts):
-                batch = distinct[start : start + self._batch_texts]
-                pieces.append(self._call(batch))
+            # Texts of about the same length share a call: that suits most functions.
+            new = sorted(set(rendered) - set(known), key=lambda text: (-len(text), text))
+            tick(len(masks) - len(new))
+            for start in range(0, len(new), self._batch_texts):
+                batch = new[start : start + self._batch_texts]
+                known.update(zip(batch, self._call(batch), strict=True))
                 cost.rows += len(batch)
                 tick(len(batch))
-            tick(len(masks) - len(distinct))
-            place = {text: k for k, text in enumerate(distinct)}
-            return np.concatenate(pieces)[[place[text] for text in rendered]]
+            return np.stack([known[text] for text in rendered])
 
         return outputs, cost
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -45,7 +45,8 @@ class TextExplainer:
     Args:
         model: a text-classification or zero-shot-classification pipeline, a model (with
             ``tokenizer``), a pair (model, tokenizer), a directory or hub id, or a function from a
-            list of texts to scores. It is never changed.
+            list of texts to scores. It is never changed. Without one, the bundled classifier
+            of film reviews is used.
         tokenizer: the model's tokenizer, when ``model`` is a model.
         labels: names of a function's scores.
         candidate_labels: what a zero-shot pipeline chooses from.
@@ -89,11 +90,6 @@ class TextExplainer:
         progress: bool = True,
         _token_path: bool = True,
     ) -> None:
-        if model is None:
-            raise ValueError(
-                "no model: give a pipeline, a model and its tokenizer, a path or hub id, or a "
-                "function from a list of texts to scores"
-            )
         if score not in SCORES:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch_texts < 1 or (batch_tokens is not None and batch_tokens < 1):
@@ -111,6 +107,7 @@ class TextExplainer:
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
         self._ignored = ignore_predicate(ignore)
+        self._ignore = ignore if ignore is None or isinstance(ignore, str) else _described(ignore)
         self._score = score
         self._progress = progress
 
@@ -145,21 +142,28 @@ class TextExplainer:
         start = time.perf_counter()
         if method not in METHODS:
             raise ValueError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
-        texts = _checked_texts(text)
+        text, texts = _checked_texts(text)
         words, cuts = self._words(texts)
         scored = [k for k, word in enumerate(words) if word.status == "scored"]
         if not scored:
             raise ValueError("nothing to explain: no word of the text can be left out")
         spans = [
-            [(words[k].start, words[k].end) for k in scored if words[k].part == part]
+            [
+                (words[k].start, min(words[k].end, cuts[part]))
+                for k in scored
+                if words[k].part == part
+            ]
             for part in range(len(texts))
         ]
         shown = [whole[:cut] for whole, cut in zip(texts, cuts, strict=True)]
-        budget = _checked_budget(budget, rows, len(scored))
+        passes = self._classifier.passes
+        budget = _checked_budget(budget, rows, len(scored), passes)
         outputs, cost = self._classifier.prepare(shown, spans, self._perturbation)
-        planned = 1 + (budget or (rows or 1) * (len(scored) + 2))
+        design_budget = None if budget is None else budget // passes - 1
+        planned = 1 + (design_budget or (rows or 1) * (len(scored) + 2))
         with LateProgress(planned, enabled=self._progress) as progress:
-            masked = [MaskedText(t, s) for t, s in zip(shown, spans, strict=True)]
+            replacement = self._classifier.replacement(self._perturbation)
+            masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
             try:
                 whole = _predict(outputs, len(scored), progress.tick)
                 all_labels = self._classifier.labels(whole.shape[1])
@@ -174,7 +178,7 @@ class TextExplainer:
                     len(scored),
                     estimator=estimator,
                     keep=keep,
-                    budget=None if budget is None else budget - 1,
+                    budget=design_budget,
                     rows=rows,
                     seed=seed,
                 )
@@ -190,18 +194,25 @@ class TextExplainer:
             label=max(analysed_labels, key=lambda label: by_label[label]),
             cost={
                 "rows": result.n_rows + 1,
-                "distinct": result.n_distinct + 1,
+                # All masks include the full one, which is the prediction.
+                "distinct": result.n_distinct + (result.settings.estimator != "exact"),
                 "forwarded": cost.rows,
                 "padding": round(cost.padding_share, 4),
                 "seconds": time.perf_counter() - start,
             },
-            settings=self._settings(result, budget, method),
+            settings=self._settings(result, budget, method, analysed_labels),
         )
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
-        """Explain texts one by one, as they are asked for."""
-        for text in texts:
-            yield self(text, **settings)
+        """Explain texts one by one, as they are asked for; an error names the text's number."""
+        if isinstance(texts, str):
+            raise ValueError("many() takes a list of texts; explain one text with explainer(text)")
+        for number, text in enumerate(texts):
+            try:
+                explanation = self(text, **settings)
+            except ValueError as error:
+                raise ValueError(f"text {number}: {error}") from error
+            yield explanation
 
     def _words(self, texts: Sequence[str]) -> tuple[list[Word], list[int]]:
         """All words with their status, and how much of each text the model can see."""
@@ -214,7 +225,8 @@ class TextExplainer:
         for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
             for start, end in own:
                 word = text[start:end]
-                status = "outside" if end > cut else "ignored" if self._ignored(word) else "scored"
+                outside = end > cut and (start > 0 or cut == 0)
+                status = "outside" if outside else "ignored" if self._ignored(word) else "scored"
                 words.append(Word(word, start, end, status, part=part))
         n_outside = sum(word.status == "outside" for word in words)
         if n_outside:
@@ -227,7 +239,11 @@ class TextExplainer:
         return words, cuts
 
     def _cuts(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[int]:
-        """Characters of each text that fit the model's window; the longer text is cut first."""
+        """Characters of each text that fit the model's window, whole words only.
+
+        Of a pair the longer text is cut first, as tokenizers do (``longest_first``). A first
+        word that does not fit at all, such as a long paragraph, is cut inside.
+        """
         cuts = [len(text) for text in texts]
         room = self._classifier.window(texts)
         if room is None:
@@ -239,22 +255,28 @@ class TextExplainer:
                 return len(plain_ids(tokenizer, [text])[0])
 
         sizes = [n_tokens(text) for text in texts]
-        for part in sorted(range(len(texts)), key=lambda k: -sizes[k]):
-            if sum(sizes) <= room:
-                break
-            left = room - (sum(sizes) - sizes[part])
-            ends = [*(start for start, _ in spans[part][1:]), len(texts[part])]
-            fits = [0, *ends]
-            low, high = 0, len(fits) - 1
-            while low < high:
-                middle = (low + high + 1) // 2
-                inside = n_tokens(texts[part][: fits[middle]].rstrip()) <= left
-                low, high = (middle, high) if inside else (low, middle - 1)
-            cuts[part] = len(texts[part][: fits[low]].rstrip())
-            sizes[part] = n_tokens(texts[part][: cuts[part]])
+        if sum(sizes) <= room:
+            return cuts
+        if tokenizer.truncation_side == "left":
+            raise ValueError(
+                f"the text has {sum(sizes)} tokens and the model's window {room}; this tokenizer "
+                f"cuts texts on the left, which is not supported: cut the text yourself"
+            )
+        for part, size in enumerate(sizes):
+            others = sum(sizes) - size
+            left = max(room - others, room // len(texts))
+            if size <= left:
+                continue
+            starts = [start for start, _ in spans[part][1:]]
+            cut = _longest_fitting(texts[part], [*starts, len(texts[part])], left, n_tokens)
+            if cut == 0:
+                cut = _longest_fitting(texts[part], range(1, len(texts[part])), left, n_tokens)
+            cuts[part] = cut
         return cuts
 
-    def _settings(self, result: SobolIndices, budget: int | None, method: str) -> dict[str, Any]:
+    def _settings(
+        self, result: SobolIndices, budget: int | None, method: str, labels: Sequence[str]
+    ) -> dict[str, Any]:
         return {
             "model": self._classifier.name,
             "method": method,
@@ -264,11 +286,26 @@ class TextExplainer:
             "base_rows": result.settings.rows,
             "budget": budget,
             "seed": result.settings.seed,
+            "labels": list(labels),
             "unit": self._unit,
             "perturbation": self._perturbation,
+            "ignore": self._ignore,
+            **self._classifier.details,
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": _versions(),
         }
+
+
+def _longest_fitting(
+    text: str, places: Sequence[int], room: int, n_tokens: Callable[[str], int]
+) -> int:
+    """The last of the ascending places up to which the text has no more tokens than fit."""
+    low, high = 0, len(places)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = n_tokens(text[: places[middle - 1]].rstrip()) <= room
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return len(text[: places[low - 1]].rstrip()) if low else 0
 
 
 def default_budget(n_words: int) -> int:
@@ -285,11 +322,20 @@ def default_budget(n_words: int) -> int:
     return 1 + max(4 * (n_words + 1), min(512, 32 * (n_words + 1)))
 
 
-def _checked_texts(text: Text) -> list[str]:
-    texts = [text] if isinstance(text, str) else list(text)
-    if not 1 <= len(texts) <= 2 or not all(isinstance(part, str) for part in texts):
+def _described(ignore: Ignore) -> str | list[str]:
+    return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
+
+
+def _checked_texts(text: Any) -> tuple[Text, list[str]]:
+    """The text as it is kept in an explanation, and its one or two parts."""
+    if isinstance(text, Mapping) and set(text) == {"text", "text_pair"}:
+        text = (text["text"], text["text_pair"])
+    if isinstance(text, list):
+        raise ValueError("a list of texts goes to explainer.many(texts); a pair is a tuple")
+    parts = list(text) if isinstance(text, tuple) else [text]
+    if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
         raise ValueError("a text is a string, or a pair of strings (premise, hypothesis)")
-    for part in texts:
+    for part in parts:
         if not part.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         try:
@@ -299,16 +345,18 @@ def _checked_texts(text: Text) -> list[str]:
                 f"the text has half of a surrogate pair at character {error.start}, which no "
                 f"tokenizer can read; mend it with text.encode('utf-8', 'replace').decode()"
             ) from None
-    return texts
+    return text, parts
 
 
-def _checked_budget(budget: int | None, rows: int | None, n_words: int) -> int | None:
+def _checked_budget(budget: int | None, rows: int | None, n_words: int, passes: int) -> int | None:
     if budget is None:
-        return None if rows is not None else default_budget(n_words)
-    if budget < n_words + 2:
+        return None if rows is not None else passes * default_budget(n_words)
+    least = passes * (n_words + 2)
+    if budget < least:
+        each = f" for each of the {passes} labels" if passes > 1 else ""
         raise ValueError(
-            f"budget={budget}: {n_words} words need at least {n_words + 2} forward passes, one "
-            f"for the prediction and {n_words + 1} for one base row"
+            f"budget={budget}: {n_words} words need at least {least} forward passes, one for the "
+            f"prediction and {n_words + 1} for one base row{each}"
         )
     return budget
 
@@ -372,7 +420,9 @@ def _predict(outputs: Outputs, n_words: int, tick: Tick) -> Floats:
 
 
 def _naming_the_text(error: BlackBoxError, masked: Sequence[MaskedText]) -> BlackBoxError:
-    """The same error with the text instead of the mask."""
+    """The same error with the text instead of the mask, unless it names one already."""
+    if "text: " in str(error) or "for the text" in str(error):
+        return error
     masks = split_masks(error.mask[None].astype(bool), masked)
     text = " / ".join(part.render(own)[0] for part, own in zip(masked, masks, strict=True))
     shown = text if len(text) <= 300 else text[:300] + " ..."
@@ -381,7 +431,7 @@ def _naming_the_text(error: BlackBoxError, masked: Sequence[MaskedText]) -> Blac
 
 def _versions() -> dict[str, str]:
     found = {"textsobol": __version__}
-    for package in ("torch", "transformers", "tokenizers"):
+    for package in ("numpy", "scipy", "torch", "transformers", "tokenizers"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 1
-STATUSES = ("scored", "ignored", "outside")
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,8 @@ class WordScore:
     """What one word did to one label.
 
     Attributes:
-        score: total index with the sign of the effect; ranks and colours the word.
+        score: total index, with a minus where the effect is negative (plus where effects
+            cancel out); ranks and colours the word.
         error: standard error of the total index; infinite when one base row cannot tell.
         low: lower end of the 95 % interval of the score.
         high: upper end of the 95 % interval of the score.
@@ -91,7 +91,8 @@ class TextExplanation:
     def for_label(self, name: str) -> "TextExplanation":
         """The same explanation, looked at for another label."""
         if name not in self.labels:
-            raise ValueError(f"unknown label {name!r}; known: {', '.join(self.labels)}")
+            reason = "was not analysed" if name in self.probabilities else "is not known"
+            raise ValueError(f"label {name!r} {reason}; analysed: {', '.join(self.labels)}")
         return replace(self, label=name)
 
     def score_of(self, word: Word) -> WordScore:

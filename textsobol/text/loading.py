@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from textsobol.models import BUNDLED
 from textsobol.text.classifiers import (
     Classifier,
     FunctionClassifier,
@@ -27,22 +29,35 @@ def as_classifier(
     token_path: bool = True,
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
+    model = BUNDLED if model is None else model
+    is_module = _is_torch_module(model)
+    if tokenizer is not None and not is_module:
+        raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
     if isinstance(model, str | PathLike):
         model, tokenizer = _load(str(model))
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
+    _check_labels(labels, "labels")
+    _check_labels(candidate_labels, "candidate_labels")
     options = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
     if candidate_labels is not None:
         raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
     if _is_pipeline(model, "TextClassificationPipeline"):
-        if _has_own_steps(model):
+        if _has_own_steps(model) or set(model._preprocess_params) - {"truncation", "max_length"}:
             return FunctionClassifier(
                 lambda texts: model(texts, top_k=None), labels, _name_of(model.model), batch_texts
             )
+        _refuse_labels(labels)
         return _from_pipeline(model, options)
     if _is_torch_module(model):
+        _refuse_labels(labels)
+        if not hasattr(model, "config"):
+            raise ValueError(
+                "a torch module without a transformers config: wrap it in a function from a list "
+                "of texts to scores"
+            )
         if tokenizer is None:
             raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
         return _from_model(model, tokenizer, _activation(model, None), None, options)
@@ -58,15 +73,38 @@ def as_classifier(
 def _load(path: str) -> tuple[Any, Any]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    import textsobol.models.bilstm  # noqa: F401  (makes the Auto classes know it)
+
+    if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
+        raise ValueError(f"cannot load a text classifier from {path!r}: there is no such directory")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
-        return AutoModelForSequenceClassification.from_pretrained(path), tokenizer
+        model, loaded = AutoModelForSequenceClassification.from_pretrained(
+            path, output_loading_info=True
+        )
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"cannot load a text classifier from {path!r}: {reason} Give a directory written by "
             f"save_pretrained, or the id of a model on the hub"
         ) from error
+    missing = sorted(loaded["missing_keys"])
+    if missing:
+        raise ValueError(
+            f"{path!r} is not a trained text classifier: it has no weights for "
+            f"{', '.join(missing[:4])}"
+        )
+    return model, tokenizer
+
+
+def _check_labels(labels: Sequence[str] | None, name: str) -> None:
+    if labels is not None and (isinstance(labels, str) or len(set(labels)) < len(labels)):
+        raise ValueError(f"{name} must be a list of different names, not {labels!r}")
+
+
+def _refuse_labels(labels: Sequence[str] | None) -> None:
+    if labels is not None:
+        raise ValueError("labels= names the scores of a function; a model has labels of its own")
 
 
 def _is_pipeline(model: Any, class_name: str) -> bool:
@@ -140,7 +178,7 @@ def _activation(model: Any, asked: Any) -> str:
 def _from_zero_shot(
     pipe: Any, candidate_labels: Sequence[str] | None, options: dict[str, Any]
 ) -> ZeroShotClassifier:
-    if not candidate_labels or isinstance(candidate_labels, str):
+    if not candidate_labels:
         raise ValueError(
             "a zero-shot pipeline needs candidate_labels, a list such as ['sport', 'politics']"
         )

@@ -5,7 +5,6 @@ from scipy.special import expit, logsumexp, softmax
 
 from textsobol.sobol.arrays import Floats
 
-ACTIVATIONS = ("softmax", "sigmoid", "none")
 SCORES = ("logit", "probability")
 
 

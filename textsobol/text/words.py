@@ -13,7 +13,8 @@ Span = tuple[int, int]
 Segmenter = Callable[[str], Iterable[Span]]
 Ignore = str | Iterable[str] | Callable[[str], bool]
 
-_LETTERS = r"[\p{L}\p{M}\p{N}_]+"
+# with the joiners that Persian and Indic scripts write inside words
+_LETTERS = r"[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_]|[\u200c\u200d](?=\p{L}))*"
 # An inner point does not join two sentences that lack a space: "bad.The".
 _JOINT = r"(?:['\u2019\-\u2010\u2011/]|(?<!\p{Ll})\.|\.(?!\p{Lu}))"
 _EMOJI = r"(?:\p{Regional_Indicator}{2}|[\p{Extended_Pictographic}--\p{N}][\p{M}\p{EMod}\u200d]*)+"

@@ -1,0 +1,94 @@
+"""The training scripts on small data, from the command line to a model that can be explained."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.text.tiny import counting_bert, tokenizer
+from textsobol import TextExplainer
+
+pytest.importorskip("datasets", reason="the dev extra is not installed")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty reviews of each kind, and vectors of three numbers."""
+    path = tmp_path_factory.mktemp("data")
+    rows = [
+        {"text": f"The film number {k} is {word}<br />, really {word}!", "label": label}
+        for k in range(40)
+        for label, word in enumerate(("bad", "good"))
+    ]
+    with gzip.open(path / "reviews.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    (path / "reviews.csv").write_text(
+        "text,label\n" + "".join(f'"{row["text"]}",{row["label"]}\n' for row in rows)
+    )
+    (path / "glove.txt").write_text("good 1 0 0\nbad 0 1 0\nfilm 0 0 1\n")
+    return path
+
+
+def run(module: str, *arguments: str) -> str:
+    command = [sys.executable, "-m", f"benchmarks.imdb.{module}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def sentiment_of(path: Path) -> Any:
+    explanation = TextExplainer(path)("this film is good not bad", rows=4)
+    return explanation.for_label("POSITIVE").top(2)
+
+
+def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> None:
+    common = [
+        "--train", str(data / "reviews.jsonl.gz"), "--test", str(data / "reviews.csv"),
+        "--glove", str(data / "glove.txt"), "--epochs", "12", "--batch", "8",
+        "--learning-rate", "0.02", "--patience", "12",
+    ]  # fmt: skip
+    outputs = [
+        run("train_bilstm", *common, "--out", str(tmp_path / name)) for name in ("one", "two")
+    ]
+    results = [
+        json.loads((tmp_path / name / "results.json").read_text()) for name in ("one", "two")
+    ]
+    assert results[0] == results[1], "the same seed gives the same model"
+    assert results[0]["test_accuracy"] == 1.0
+    assert "test accuracy 1.0000 on 80 reviews" in outputs[0]
+    card = (tmp_path / "one" / "README.md").read_text()
+    assert "accuracy on 80 test reviews | 100.00%" in card
+    assert "--glove glove.txt" in card
+    assert str(tmp_path) not in card
+    top = sentiment_of(tmp_path / "one")
+    assert {word for word, _, _ in top} == {"good", "bad"}
+
+
+def test_a_transformer_is_fine_tuned(data: Path, tmp_path: Path) -> None:
+    counting_bert(tokenizer()).save_pretrained(tmp_path / "base")
+    tokenizer().save_pretrained(tmp_path / "base")
+    printed = run(
+        "train_transformer", "--base", str(tmp_path / "base"),
+        "--train", str(data / "reviews.csv"), "--test", str(data / "reviews.jsonl.gz"),
+        "--out", str(tmp_path / "tuned"), "--epochs", "1", "--batch", "16", "--limit", "40",
+    )  # fmt: skip
+    assert "test accuracy" in printed
+    results = json.loads((tmp_path / "tuned" / "results.json").read_text())
+    assert results["train_reviews"] == 36
+    assert results["test_accuracy"] == 1.0, "the base model knows good from bad already"
+    assert {word for word, _, _ in sentiment_of(tmp_path / "tuned")} == {"good", "bad"}
+
+
+def test_data_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    from benchmarks.imdb.data import load
+
+    (tmp_path / "reviews.txt").write_text("nothing")
+    with pytest.raises(SystemExit, match="known files are"):
+        load(str(tmp_path / "reviews.txt"), "train")
+    (tmp_path / "reviews.csv").write_text("words,label\nx,1\n")
+    with pytest.raises(SystemExit, match="no column text"):
+        load(str(tmp_path / "reviews.csv"), "train")

@@ -1,0 +1,57 @@
+"""A bar appears on long work, on a terminal, and never otherwise."""
+
+import io
+from typing import Any
+
+import pytest
+import rich.console
+
+from textsobol.text.progress import LateProgress
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A terminal to look at and a clock to turn."""
+    file = io.StringIO()
+    real = rich.console.Console
+
+    class Screen:
+        now = 0.0
+        is_terminal = True
+
+        def text(self) -> str:
+            return file.getvalue()
+
+    state = Screen()
+    monkeypatch.setattr("textsobol.text.progress.time.perf_counter", lambda: state.now)
+    monkeypatch.setattr(
+        rich.console,
+        "Console",
+        lambda stderr: real(file=file, force_terminal=state.is_terminal, width=80),
+    )
+    return state
+
+
+def work(screen: Any, seconds: float, *, enabled: bool = True) -> str:
+    with LateProgress(100, enabled=enabled) as bar:
+        for _ in range(10):
+            screen.now += seconds / 10
+            bar.tick(10)
+    return str(screen.text())
+
+
+def test_long_work_shows_a_bar(screen: Any) -> None:
+    assert "explaining" in work(screen, 20)
+
+
+def test_short_work_shows_nothing(screen: Any) -> None:
+    assert work(screen, 1.5) == ""
+
+
+def test_it_can_be_switched_off(screen: Any) -> None:
+    assert work(screen, 20, enabled=False) == ""
+
+
+def test_a_pipe_shows_nothing(screen: Any) -> None:
+    screen.is_terminal = False
+    assert work(screen, 20) == ""
