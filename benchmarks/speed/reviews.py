@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
+def parser(description: str | None, *, model_required: bool = True) -> argparse.ArgumentParser:
     """Options that all speed benchmarks share."""
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawTextHelpFormatter
     )
-    options.add_argument("--model", required=True, help="directory or hub id of a text classifier")
+    options.add_argument(
+        "--model", required=model_required, help="directory or hub id of a text classifier"
+    )
     options.add_argument(
         "--data", required=True, type=Path, help="JSON lines with a text, .gz or not"
     )

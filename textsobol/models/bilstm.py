@@ -130,13 +130,15 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyp
             return vectors.new_zeros(len(vectors), 2 * self.config.hidden_size)
         # Words that are seen to the front, in their order; then the same from behind. What
         # follows a text's last word cannot reach back, and is hidden from the maximum.
-        order = torch.argsort((~seen).int(), dim=1, stable=True)[:, :longest]
         places = torch.arange(longest, device=vectors.device).expand(len(vectors), -1)
-        inside = (places < lengths).unsqueeze(-1)
-        read = _picked(self.dropout(vectors), order)
+        inside = places < lengths
+        read = self.dropout(vectors)
+        if not torch.equal(seen[:, :longest], inside):
+            read = _picked(read, torch.argsort((~seen).int(), dim=1, stable=True))
+        read = read[:, :longest]
         read_back = _picked(read, (lengths - 1 - places).clamp(min=0))
         states = torch.cat([self.forwards(read)[0], self.backwards(read_back)[0]], dim=2)
-        strongest = states.masked_fill(~inside, -torch.inf).amax(dim=1)
+        strongest = states.masked_fill(~inside.unsqueeze(-1), -torch.inf).amax(dim=1)
         # A text without any word has no signal at all.
         return torch.where(lengths > 0, strongest, torch.zeros_like(strongest))
 

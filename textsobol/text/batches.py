@@ -13,8 +13,8 @@ from textsobol.text.tokens import Row
 
 _PADDING = 0.05  # most padding of a row, once a batch has enough rows
 _LEAST_ROWS = 8
-_CPU_TOKENS = 1024  # larger batches leave the caches and are slower
-_ACCELERATOR_TOKENS = 16_384
+_LEAST_TOKENS, _MOST_TOKENS = 1024, 16_384
+_PARAMETERS = 10_000_000  # for which the least tokens are best on a CPU
 
 
 @dataclass
@@ -64,8 +64,7 @@ class LogitRunner:
         self._known: dict[bytes, Floats] = {}
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
         self._device = next(model.parameters()).device
-        fitting = _CPU_TOKENS if self._device.type == "cpu" else _ACCELERATOR_TOKENS
-        self._batch_tokens = batch_tokens or fitting
+        self._batch_tokens = batch_tokens or _fitting_tokens(model, self._device.type)
         self.cost = Cost()
 
     def __call__(self, rows: Sequence[Row], tick: Callable[[int], None]) -> Floats:
@@ -143,6 +142,21 @@ class LogitRunner:
         self.cost.tokens += ids.size
         self.cost.padding += ids.size - sum(len(row.ids) for row in rows)
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
+
+
+def _fitting_tokens(model: Any, device: str) -> int:
+    """Tokens of a batch: much work at a time on an accelerator, what the caches hold on a CPU.
+
+    The smaller a model is beside its embeddings, the more tokens make the same work.
+    """
+    if device != "cpu":
+        return _MOST_TOKENS
+    n_all = sum(parameter.numel() for parameter in model.parameters())
+    embeddings = model.get_input_embeddings()
+    n_working = n_all - sum(parameter.numel() for parameter in embeddings.parameters())
+    return int(
+        np.clip(_LEAST_TOKENS * _PARAMETERS / max(1, n_working), _LEAST_TOKENS, _MOST_TOKENS)
+    )
 
 
 def _key(row: Row) -> bytes:

@@ -60,8 +60,8 @@ class TextExplainer:
             of a word.
         score: what is analysed: ``logit``, the log-odds of a label, or ``probability``. A
             function's scores are analysed as they are.
-        batch_tokens: most tokens of a batch; by default 1,024 on a CPU and 16,384 elsewhere,
-            and halved by itself when memory runs out.
+        batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
+            models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
         progress: show a bar on work of more than about two seconds.
 

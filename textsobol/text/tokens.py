@@ -1,6 +1,6 @@
 """Token ids of masked texts, assembled from pieces instead of tokenized one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -142,33 +142,39 @@ class _Pool:
         codes = self._masked.variants(masks)
         n_stretches, n_rows = codes.shape
         places = np.empty((n_rows, n_stretches), dtype=np.int64)
-        for k in range(n_stretches):
-            values, inverse = np.unique(codes[k], return_inverse=True)
-            places[:, k] = self._places([(k, code, False) for code in values.tolist()])[inverse]
+        found = [np.unique(codes[k], return_inverse=True) for k in range(n_stretches)]
+        # All at once: a tokenizer is far quicker on a list than on its items.
+        self._add(
+            (k, code, False) for k, (values, _) in enumerate(found) for code in values.tolist()
+        )
+        for k, (values, inverse) in enumerate(found):
+            own = [self._place_of[k, code, False] for code in values.tolist()]
+            places[:, k] = np.array(own, dtype=np.int64)[inverse]
         leader = np.argmin(self._is_blank[places], axis=1)
-        for row in np.flatnonzero(leader > 0).tolist():
-            k = int(leader[row])
-            places[row, k] = self._places([(k, int(codes[k, row]), True)])[0]
+        led = np.flatnonzero(leader > 0)
+        leading = [
+            (int(k), int(codes[k, row]), True) for row, k in zip(led, leader[led], strict=True)
+        ]
+        self._add(leading)
+        places[led, leader[led]] = [self._place_of[variant] for variant in leading]
         return self._gather(places)
 
-    def _places(self, variants: list[tuple[int, int, bool]]) -> Integers:
-        """Where in the pool the variants are, after adding those that are new."""
-        new = [variant for variant in variants if variant not in self._place_of]
-        if new:
-            texts = [self._masked.variant_text(k, code, leads=leads) for k, code, leads in new]
-            ids = self._ids(texts, [leads or k == 0 for k, _, leads in new])
-            sizes = np.array([len(piece) for piece in ids], dtype=np.int64)
-            starts = len(self._tokens) + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(
-                np.int64
-            )
-            tokens = [np.array(piece, dtype=np.int64) for piece in ids]
-            self._tokens = np.concatenate([self._tokens, *tokens])
-            self._starts = np.concatenate([self._starts, starts])
-            self._sizes = np.concatenate([self._sizes, sizes])
-            self._is_blank = np.concatenate([self._is_blank, [not text for text in texts]])
-            for variant in new:
-                self._place_of[variant] = len(self._place_of)
-        return np.array([self._place_of[variant] for variant in variants], dtype=np.int64)
+    def _add(self, variants: Iterable[tuple[int, int, bool]]) -> None:
+        """Tokenize the variants that are not in the pool yet."""
+        new = list(dict.fromkeys(v for v in variants if v not in self._place_of))
+        if not new:
+            return
+        texts = [self._masked.variant_text(k, code, leads=leads) for k, code, leads in new]
+        ids = self._ids(texts, [leads or k == 0 for k, _, leads in new])
+        sizes = np.array([len(piece) for piece in ids], dtype=np.int64)
+        starts = len(self._tokens) + np.cumsum(sizes) - sizes
+        tokens = [np.array(piece, dtype=np.int64) for piece in ids]
+        self._tokens = np.concatenate([self._tokens, *tokens])
+        self._starts = np.concatenate([self._starts, starts])
+        self._sizes = np.concatenate([self._sizes, sizes])
+        self._is_blank = np.concatenate([self._is_blank, [not text for text in texts]])
+        for variant in new:
+            self._place_of[variant] = len(self._place_of)
 
     def _ids(self, texts: list[str], leads: list[bool]) -> list[list[int]]:
         """Token ids of stretches; those that do not lead a text are read behind an anchor.
