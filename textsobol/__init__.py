@@ -28,13 +28,14 @@ if TYPE_CHECKING:
         SobolIndices,
         sobol_indices,
     )
-    from textsobol.text.explainer import TextExplainer, WindowWarning
+    from textsobol.text.explainer import TextExplainer
     from textsobol.text.explanation import TextExplanation
+    from textsobol.text.window import WindowWarning
 
 _HOME_OF = {
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
-    "WindowWarning": "textsobol.text.explainer",
+    "WindowWarning": "textsobol.text.window",
 }
 
 

@@ -55,6 +55,9 @@ space.
 | seed | {seed} |
 | command | `{command}` |
 
+To use it with transformers alone, `import textsobol.models.bilstm` first: that makes the Auto
+classes and `pipeline("text-classification", ...)` know the architecture.
+
 Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment
 Analysis*); the reviews are not part of this model. Word vectors: GloVe 6B (Pennington et al. 2014),
 Public Domain Dedication and License. Weights are stored in half precision and load as single.

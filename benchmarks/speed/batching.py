@@ -11,6 +11,7 @@ from typing import Any
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
+import textsobol.models.bilstm  # noqa: F401  (makes the Auto classes know it)
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import TextExplainer

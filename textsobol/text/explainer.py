@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,11 +19,11 @@ from textsobol.text.loading import as_classifier
 from textsobol.text.masked import MaskedText
 from textsobol.text.outputs import SCORES, analysed, probabilities
 from textsobol.text.progress import LateProgress
-from textsobol.text.tokens import plain_ids, split_masks, untouched
+from textsobol.text.tokens import split_masks, untouched
+from textsobol.text.window import WindowWarning, visible_lengths
 from textsobol.text.words import (
     Ignore,
     Segmenter,
-    Span,
     checked_spans,
     ignore_predicate,
     segmenter_for,
@@ -33,10 +33,6 @@ Text = str | tuple[str, str]
 METHODS = ("sobol",)
 _TOP = 10  # the top whose stability is told
 _RESAMPLES = 200
-
-
-class WindowWarning(UserWarning):
-    """A text is longer than what the model can see."""
 
 
 class TextExplainer:
@@ -220,7 +216,7 @@ class TextExplainer:
         for text in texts:
             with untouched(self._classifier.tokenizer):
                 spans.append(checked_spans(self._segment(text), text))
-        cuts = self._cuts(texts, spans)
+        cuts = visible_lengths(self._classifier, texts, spans)
         words = []
         for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
             for start, end in own:
@@ -237,42 +233,6 @@ class TextExplainer:
                 stacklevel=3,
             )
         return words, cuts
-
-    def _cuts(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[int]:
-        """Characters of each text that fit the model's window, whole words only.
-
-        Of a pair the longer text is cut first, as tokenizers do (``longest_first``). A first
-        word that does not fit at all, such as a long paragraph, is cut inside.
-        """
-        cuts = [len(text) for text in texts]
-        room = self._classifier.window(texts)
-        if room is None:
-            return cuts
-        tokenizer = self._classifier.tokenizer
-
-        def n_tokens(text: str) -> int:
-            with untouched(tokenizer):
-                return len(plain_ids(tokenizer, [text])[0])
-
-        sizes = [n_tokens(text) for text in texts]
-        if sum(sizes) <= room:
-            return cuts
-        if tokenizer.truncation_side == "left":
-            raise ValueError(
-                f"the text has {sum(sizes)} tokens and the model's window {room}; this tokenizer "
-                f"cuts texts on the left, which is not supported: cut the text yourself"
-            )
-        for part, size in enumerate(sizes):
-            others = sum(sizes) - size
-            left = max(room - others, room // len(texts))
-            if size <= left:
-                continue
-            starts = [start for start, _ in spans[part][1:]]
-            cut = _longest_fitting(texts[part], [*starts, len(texts[part])], left, n_tokens)
-            if cut == 0:
-                cut = _longest_fitting(texts[part], range(1, len(texts[part])), left, n_tokens)
-            cuts[part] = cut
-        return cuts
 
     def _settings(
         self, result: SobolIndices, budget: int | None, method: str, labels: Sequence[str]
@@ -294,18 +254,6 @@ class TextExplainer:
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": _versions(),
         }
-
-
-def _longest_fitting(
-    text: str, places: Sequence[int], room: int, n_tokens: Callable[[str], int]
-) -> int:
-    """The last of the ascending places up to which the text has no more tokens than fit."""
-    low, high = 0, len(places)
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = n_tokens(text[: places[middle - 1]].rstrip()) <= room
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return len(text[: places[low - 1]].rstrip()) if low else 0
 
 
 def default_budget(n_words: int) -> int:
