@@ -189,11 +189,12 @@ def test_two_long_texts_share_the_window() -> None:
 
 
 def test_a_unit_longer_than_the_window_is_cut_inside() -> None:
-    text = "good " + " ".join(["film"] * 90)
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), unit="paragraph")
-    explanation = explainer(text)
-    assert explanation.words[0].status == "scored"
-    assert explanation.words[0].text == text
+    for lead in ("", "\n "):
+        text = "good " + " ".join(["film"] * 90)
+        explanation = explainer(lead + text)
+        assert explanation.words[0].status == "scored"
+        assert explanation.words[0].text == text
 
 
 def test_replacements_may_make_a_text_longer_than_the_window() -> None:

@@ -219,9 +219,10 @@ class TextExplainer:
         cuts = visible_lengths(self._classifier, texts, spans)
         words = []
         for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
-            for start, end in own:
+            for number, (start, end) in enumerate(own):
                 word = text[start:end]
-                outside = end > cut and (start > 0 or cut == 0)
+                # Only a first word can be cut inside; all others fit or do not.
+                outside = end > cut and (number > 0 or start >= cut)
                 status = "outside" if outside else "ignored" if self._ignored(word) else "scored"
                 words.append(Word(word, start, end, status, part=part))
         n_outside = sum(word.status == "outside" for word in words)
