@@ -9,6 +9,7 @@ the columns text and label.
 import gzip
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,10 +20,16 @@ from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassificatio
 
 
 def read_glove(path: Path) -> dict[str, np.ndarray]:
-    """Word vectors in the standard text format, plain or gzip."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        pieces = (line.rstrip().split(" ") for line in lines)
-        return {word: np.array(values, dtype=np.float32) for word, *values in pieces}
+    """Word vectors in the standard text format, plain or gzip; words may hold spaces."""
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file]
+    if lines and len(lines[0].split(" ")) == 2:
+        lines = lines[1:]  # the header of word2vec's format
+    # Most words have no space in them: the shortest line tells the dimension.
+    size = min(len(line.split(" ")) for line in lines) - 1
+    pieces = (line.rsplit(" ", size) for line in lines)
+    return {word: np.array(values, dtype=np.float32) for word, *values in pieces}
 
 
 def frequent_words(texts: list[str], size: int, least: int) -> list[str]:
@@ -80,7 +87,7 @@ def main() -> None:
     size = len(next(iter(vectors.values())))
     words = frequent_words(train["text"][:], arguments.vocabulary, arguments.least)
     tokenizer = word_tokenizer(words)
-    model = BiLstmForSequenceClassification(
+    model: Any = BiLstmForSequenceClassification(
         BiLstmConfig(
             vocab_size=len(tokenizer), embedding_size=size, num_labels=2,
             id2label=LABELS, label2id={name: k for k, name in LABELS.items()},
@@ -92,6 +99,8 @@ def main() -> None:
         model.embedding.weight.mul_(0.1)
         for k in known:
             model.embedding.weight[k + 2] = torch.from_numpy(vectors[words[k]])
+    if torch.cuda.is_available():
+        model.cuda()
     rest = [p for name, p in model.named_parameters() if not name.startswith("embedding")]
     optimizer = torch.optim.Adam(
         [{"params": rest, "lr": arguments.learning_rate},
@@ -113,7 +122,7 @@ def main() -> None:
         n_validation=len(checks.labels), n_train=len(texts.labels), seed=arguments.seed,
         command=command_line("benchmarks.imdb.train_bilstm"),
     )  # fmt: skip
-    save(model, tokenizer, arguments, card, results)
+    save(model.cpu(), tokenizer, arguments, card, results)
 
 
 if __name__ == "__main__":

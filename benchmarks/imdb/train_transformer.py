@@ -57,6 +57,9 @@ def main() -> None:
         arguments.base, num_labels=2, id2label=LABELS,
         label2id={name: k for k, name in LABELS.items()}, dtype=torch.float32,
     )  # fmt: skip
+    if tokenizer.pad_token is None:  # as decoders have none
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
     if torch.cuda.is_available():
         model.to("cuda")
     texts, checks, tests = (

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -108,7 +109,9 @@ def fit(
     """
     rng = np.random.default_rng(options.seed)
     device = next(model.parameters()).device
-    best, best_weights, stale, step = 0.0, {}, 0, 0
+    if options.epochs < 1:
+        raise SystemExit("--epochs must be at least 1")
+    best, best_weights, stale, step = -1.0, {}, 0, 0
     full_rates = [group["lr"] for group in optimizer.param_groups]
     n_steps = options.epochs * (len(train.lengths) // options.batch + 1)
     for epoch in range(options.epochs):
@@ -137,6 +140,7 @@ def fit(
             if stale >= options.patience:
                 break
     model.load_state_dict(best_weights)
+    model.half().float()  # as they will be stored, so that the test measures what is kept
     return best
 
 
@@ -146,18 +150,21 @@ def save(
     """Write weights in half precision, tokenizer, model card and accuracy."""
     options.out.mkdir(parents=True, exist_ok=True)
     model.half().save_pretrained(options.out)
+    tokenizer.backend_tokenizer.no_truncation()  # that of the training texts
+    tokenizer.backend_tokenizer.no_padding()
     # The file is half as large; whoever loads it gets single precision.
     path = options.out / "config.json"
-    config = json.loads(path.read_text())
+    config = json.loads(path.read_text(encoding="utf-8"))
     config["dtype"] = "float32"
     config.pop("torch_dtype", None)
-    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     tokenizer.save_pretrained(options.out)
-    (options.out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
-    (options.out / "README.md").write_text(card)
+    written = json.dumps(results, indent=2) + "\n"
+    (options.out / "results.json").write_text(written, encoding="utf-8")
+    (options.out / "README.md").write_text(card, encoding="utf-8")
 
 
 def command_line(module: str) -> str:
     """The command that is running, with file names instead of paths."""
-    words = [Path(word).name if word.startswith(("/", ".", "~")) else word for word in sys.argv[1:]]
+    words = [re.sub(r"(^|=)[/.~][^=]*/(?=[^/])", r"\1", word) for word in sys.argv[1:]]
     return f"python -m {module} {shlex.join(words)}"

@@ -51,9 +51,7 @@ def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> No
         "--glove", str(data / "glove.txt"), "--epochs", "12", "--batch", "8",
         "--learning-rate", "0.02", "--patience", "12",
     ]  # fmt: skip
-    outputs = [
-        run("train_bilstm", *common, "--out", str(tmp_path / name)) for name in ("one", "two")
-    ]
+    outputs = [run("train_bilstm", *common, f"--out={tmp_path / name}") for name in ("one", "two")]
     results = [
         json.loads((tmp_path / name / "results.json").read_text()) for name in ("one", "two")
     ]
@@ -92,3 +90,14 @@ def test_data_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text("words,label\nx,1\n")
     with pytest.raises(SystemExit, match="no column text"):
         load(str(tmp_path / "reviews.csv"), "train")
+
+
+def test_glove_files_with_headers_and_spaces_are_read(tmp_path: Path) -> None:
+    from benchmarks.imdb.train_bilstm import read_glove
+
+    (tmp_path / "v.txt").write_text(
+        "3 2\n. . . 0.3 0.4\ncaf\u00e9 1 2\ngood 3 4\n", encoding="utf-8"
+    )
+    vectors = read_glove(tmp_path / "v.txt")
+    assert set(vectors) == {". . .", "caf\u00e9", "good"}
+    assert vectors["good"].tolist() == [3, 4]

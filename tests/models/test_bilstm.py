@@ -165,3 +165,25 @@ def test_markup_is_no_word_to_the_bundled_model() -> None:
     marked = explainer("A wonderful film.<br /><br />I loved it.", rows=2)
     assert [w.text for w in marked.words] == [w.text for w in plain.words]
     assert marked.probabilities == pytest.approx(plain.probabilities, abs=1e-6)
+
+
+def test_a_new_head_starts_from_sensible_weights() -> None:
+    fresh = AutoModelForSequenceClassification.from_pretrained(
+        BUNDLED, num_labels=3, ignore_mismatched_sizes=True
+    )
+    assert fresh.classifier.weight.shape == (3, 64)
+    assert 0 < fresh.classifier.weight.abs().max() < 1
+    kept = AutoModelForSequenceClassification.from_pretrained(BUNDLED)
+    torch.testing.assert_close(fresh.embedding.weight, kept.embedding.weight)
+
+
+def test_outputs_as_a_tuple(model: Any) -> None:
+    inputs = padded([[2, 3]])
+    loss, logits = model(**inputs, labels=torch.tensor([1]), return_dict=False)
+    assert logits.shape == (1, 2)
+    assert loss > 0
+
+
+def test_the_bundled_tokenizer_does_not_truncate() -> None:
+    read = AutoTokenizer.from_pretrained(BUNDLED)
+    assert len(read.backend_tokenizer.encode("good " * 3000).ids) == 3000

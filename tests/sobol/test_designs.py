@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.stats import qmc
 
 from textsobol.sobol import DESIGNS, AliasedDesignWarning, Design, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
@@ -134,3 +135,9 @@ def test_no_additive_feature_is_forced_to_zero_by_a_single_row() -> None:
     result = sobol_indices(lambda masks: masks @ weights, 512, rows=1)
     assert (result.total > 0).all()
     np.testing.assert_allclose(result.total, weights**2 / (weights**2).sum())
+
+
+def test_the_latin_design_is_that_of_scipy() -> None:
+    ours = Design("latin", 13, keep=None, seed=4).take(8)[0]
+    theirs = qmc.LatinHypercube(13, rng=np.random.default_rng(4))
+    np.testing.assert_array_equal(ours, np.concatenate([theirs.random(4), theirs.random(4)]))

@@ -83,7 +83,9 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyp
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Keep what torch gave every layer."""
+        """Torch's own initialisation, for layers that a checkpoint does not have."""
+        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
+            module.reset_parameters()
 
     def get_input_embeddings(self) -> nn.Embedding:
         """The word vectors."""
@@ -101,8 +103,8 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyp
         labels: torch.Tensor | None = None,
         return_dict: bool = True,
         **_: Any,
-    ) -> SequenceClassifierOutput:
-        """Logits, and the loss when labels are given.
+    ) -> SequenceClassifierOutput | tuple[Any, ...]:
+        """Logits, and the cross-entropy loss when labels (one class a text) are given.
 
         Tokens that the attention mask hides are left out wherever they stand, so that
         padding changes nothing.
@@ -120,7 +122,8 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyp
         hidden = torch.relu(self.projection(self.dropout(document)))
         logits = self.classifier(self.dropout(hidden))
         loss: Any = None if labels is None else nn.functional.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
+        output = SequenceClassifierOutput(loss=loss, logits=logits)
+        return output if return_dict else output.to_tuple()
 
     def _document(self, vectors: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """One vector a text ``(texts, 2 * hidden)``: the maximum of each unit over its words."""

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import qmc
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 
@@ -59,8 +58,18 @@ class Design:
         self._draw: Callable[[int], Floats]
         if name == "latin":
             self._block_rows = _latin_block_rows(keep)
-            self._draw = qmc.LatinHypercube(n_columns, rng=rng).random
-        elif name == "sobol":
+            own = rng.spawn(1)[0]  # as scipy's engines do
+            self._draw = lambda n: _latin_hypercube(n, n_columns, own)
+        elif name == "random":
+            self._draw = lambda n: rng.random((n, n_columns))
+        else:
+            self._start_sequence(name, n_columns, rng)
+
+    def _start_sequence(self, name: str, n_columns: int, rng: np.random.Generator) -> None:
+        """The sequences of scipy, whose import takes half a second."""
+        from scipy.stats import qmc
+
+        if name == "sobol":
             if n_columns > qmc.Sobol.MAXDIM:
                 raise ValueError(
                     f"the sobol design has at most {qmc.Sobol.MAXDIM} columns, {n_columns} are "
@@ -71,10 +80,8 @@ class Design:
             # one may be of any size: start with one point.
             self._left_over = sequence.random(1)
             self._draw = sequence.random
-        elif name == "halton":
-            self._draw = qmc.Halton(n_columns, rng=rng).random
         else:
-            self._draw = lambda n: rng.random((n, n_columns))
+            self._draw = qmc.Halton(n_columns, rng=rng).random
 
     def take(self, n_rows: int) -> tuple[Array, Integers]:
         """The next rows ``(n_rows, columns)`` and the number of each row's block.
@@ -94,6 +101,18 @@ class Design:
         blocks = np.arange(self._n_taken, self._n_taken + n_rows) // self._block_rows
         self._n_taken += n_rows
         return (rows if self._keep is None else rows >= 1 - self._keep), blocks
+
+
+def _latin_hypercube(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
+    """One point in each of n strata of every column, in random order.
+
+    What `scipy.stats.qmc.LatinHypercube` draws, bit for bit, without its import.
+    """
+    inside = rng.uniform(size=(n_rows, n_columns))
+    strata = np.tile(np.arange(1, n_rows + 1), (n_columns, 1))
+    for column in strata:
+        rng.shuffle(column)
+    return np.asarray((strata.T - inside) / n_rows)
 
 
 def _latin_block_rows(keep: float | None) -> int:

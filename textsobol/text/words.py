@@ -149,8 +149,8 @@ def _load_spacy(name: str) -> Any:
         return spacy.load(name)
     except OSError as error:
         raise ValueError(
-            f"the spaCy pipeline {name!r} is not installed; install it, or give a language "
-            f"code such as 'zh' for a blank one"
+            f"the spaCy pipeline {name!r} is not installed: python -m spacy download {name}; or "
+            f"give a language code such as 'zh' for a blank one"
         ) from error
 
 
