@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, accuracy, command_line, fit, parser, save
+from benchmarks.imdb.training import LABELS, Texts, command_line, fit, parser, save, tested
 from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification, word_tokenizer
 
 
@@ -110,15 +110,11 @@ def main() -> None:
     checks = Texts(validation, tokenizer, 2 * arguments.max_length)
     best = fit(model, texts, checks, arguments, optimizer, lambda share: 1 - 0.9 * share)
     test = Texts(load(arguments.test, "test"), tokenizer, 4 * arguments.max_length)
-    right = accuracy(model, test, arguments.batch, "test")
-    print(f"test accuracy {right:.4f} on {len(test.labels):,} reviews", flush=True)
-    results = {
-        "test_accuracy": right, "test_reviews": len(test.labels), "validation_accuracy": best,
-        "train_reviews": len(texts.labels), "seed": arguments.seed,
-    }  # fmt: skip
+    results = tested(model, texts, test, best, arguments)
     card = CARD.format(
         size=size, hidden=model.config.hidden_size, projection=model.config.projection_size,
-        words=len(tokenizer), n_test=len(test.labels), accuracy=right, validation=best,
+        words=len(tokenizer), n_test=len(test.labels), accuracy=results["test_accuracy"],
+        validation=best,
         n_validation=len(checks.labels), n_train=len(texts.labels), seed=arguments.seed,
         command=command_line("benchmarks.imdb.train_bilstm"),
     )  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, accuracy, command_line, fit, parser, save
+from benchmarks.imdb.training import LABELS, Texts, command_line, fit, parser, save, tested
 
 CARD = """---
 language: en
@@ -71,15 +71,10 @@ def main() -> None:
     best = fit(
         model, texts, checks, arguments, optimizer, lambda share: min(share / 0.06, 1 - share)
     )
-    right = accuracy(model, tests, arguments.batch, "test")
-    print(f"test accuracy {right:.4f} on {len(tests.labels):,} reviews", flush=True)
-    results = {
-        "test_accuracy": right, "test_reviews": len(tests.labels), "validation_accuracy": best,
-        "train_reviews": len(texts.labels), "seed": arguments.seed,
-    }  # fmt: skip
+    results = tested(model, texts, tests, best, arguments)
     card = CARD.format(
         base=str(arguments.base).rstrip("/").rsplit("/", 1)[-1], n_test=len(tests.labels),
-        accuracy=right, n_validation=len(checks.labels), validation=best,
+        accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,
         command=command_line("benchmarks.imdb.train_transformer"),
     )  # fmt: skip

@@ -144,6 +144,21 @@ def fit(
     return best
 
 
+def tested(
+    model: Any, train: Texts, test: Texts, validation: float, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Measure the accuracy on the test texts, print it, and say what is to be stored."""
+    right = accuracy(model, test, options.batch, "test")
+    print(f"test accuracy {right:.4f} on {len(test.labels):,} reviews", flush=True)
+    return {
+        "test_accuracy": right,
+        "test_reviews": len(test.labels),
+        "validation_accuracy": validation,
+        "train_reviews": len(train.labels),
+        "seed": options.seed,
+    }
+
+
 def save(
     model: Any, tokenizer: Any, options: argparse.Namespace, card: str, results: dict[str, Any]
 ) -> None:

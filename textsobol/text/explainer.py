@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -158,8 +159,6 @@ class TextExplainer:
         design_budget = None if budget is None else budget // passes - 1
         planned = 1 + (design_budget or (rows or 1) * (len(scored) + 2))
         with LateProgress(planned, enabled=self._progress) as progress:
-            replacement = self._classifier.replacement(self._perturbation)
-            masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
             try:
                 whole = _predict(outputs, len(scored), progress.tick)
                 all_labels = self._classifier.labels(whole.shape[1])
@@ -179,6 +178,8 @@ class TextExplainer:
                     seed=seed,
                 )
             except BlackBoxError as error:
+                replacement = self._classifier.replacement(self._perturbation)
+                masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
                 raise _naming_the_text(error, masked) from error
         shares = probabilities(whole, self._classifier.activation)[0]
         by_label = {label: float(p) for label, p in zip(all_labels, shares, strict=True)}
@@ -334,7 +335,6 @@ def _with_scores(
         stability = result.rank_stability(k, resamples=_RESAMPLES)
     finished = list(words)
     for place, k in enumerate(scored):
-        word = words[k]
         scores = {}
         for column, label in enumerate(labels):
             at = (place, column)
@@ -350,7 +350,7 @@ def _with_scores(
                 effect=float(result.effect[at]),
                 stability=float(stability[at]),
             )
-        finished[k] = Word(word.text, word.start, word.end, word.status, scores, word.part)
+        finished[k] = replace(words[k], scores=scores)
     return tuple(finished)
 
 

@@ -9,6 +9,7 @@ lets a tokenizer see each stretch once instead of every masked text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import regex
@@ -31,7 +32,7 @@ class Stretch:
     lead: str
     parts: tuple[tuple[str, int], ...]
 
-    @property
+    @cached_property
     def words(self) -> Integers:
         """Numbers of its words."""
         return np.array([word for _, word in self.parts if word >= 0], dtype=np.int64)
@@ -82,7 +83,7 @@ class MaskedText:
             codes[k] = present @ np.array([1 << b for b in range(present.shape[1])], dtype=number)
         return codes
 
-    @property
+    @cached_property
     def most_words_in_a_stretch(self) -> int:
         """Number of words of the longest stretch."""
         return max((len(stretch.words) for stretch in self.stretches), default=0)
