@@ -9,7 +9,7 @@ import pytest
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, WindowWarning
-from textsobol.text.explainer import default_budget
+from textsobol.text.inputs import default_budget
 
 # Short texts often lack the words that one of the labels counts.
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,12 +14,15 @@ from textsobol import __version__
 from textsobol.sobol import BlackBoxError, SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Outputs, Tick
-from textsobol.text.explanation import TextExplanation, Word, WordScore
+from textsobol.text.explanation import TextExplanation, Word
+from textsobol.text.inputs import Text, checked_budget, checked_texts, chosen_labels, n_pairs_among
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked import MaskedText
 from textsobol.text.outputs import SCORES, analysed, probabilities
 from textsobol.text.progress import LateProgress
+from textsobol.text.scores import with_scores, word_pairs
 from textsobol.text.tokens import split_masks, untouched
+from textsobol.text.whatif import deletions
 from textsobol.text.window import WindowWarning, visible_lengths
 from textsobol.text.words import (
     Ignore,
@@ -30,10 +32,7 @@ from textsobol.text.words import (
     segmenter_for,
 )
 
-Text = str | tuple[str, str]
 METHODS = ("sobol",)
-_TOP = 10  # the top whose stability is told
-_RESAMPLES = 200
 
 
 class TextExplainer:
@@ -119,6 +118,8 @@ class TextExplainer:
         estimator: str = "auto",
         rows: int | None = None,
         seed: int = 0,
+        interactions: int = 0,
+        whatif: bool = False,
     ) -> TextExplanation:
         """Explain a text, or a pair (premise, hypothesis).
 
@@ -131,6 +132,11 @@ class TextExplainer:
             estimator: see `textsobol.sobol_indices`.
             rows: number of base rows, at most; with ``budget`` left out, exactly.
             seed: the same seed gives the same explanation.
+            interactions: also analyse all pairs of that many words, those with the highest
+                total index; with ``flip`` one more forward pass a pair and base row.
+            whatif: also ask the classifier what it says when the words that speak most for a
+                label are deleted one after another: up to 20 forward passes for each of the
+                five likeliest labels, on top of the budget.
 
         Raises:
             ValueError: when there is nothing to explain, or a setting is out of range.
@@ -139,7 +145,7 @@ class TextExplainer:
         start = time.perf_counter()
         if method not in METHODS:
             raise ValueError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
-        text, texts = _checked_texts(text)
+        text, texts = checked_texts(text)
         words, cuts = self._words(texts)
         scored = [k for k, word in enumerate(words) if word.status == "scored"]
         if not scored:
@@ -154,15 +160,16 @@ class TextExplainer:
         ]
         shown = [whole[:cut] for whole, cut in zip(texts, cuts, strict=True)]
         passes = self._classifier.passes
-        budget = _checked_budget(budget, rows, len(scored), passes)
+        n_pairs = n_pairs_among(interactions, len(scored))
+        budget = checked_budget(budget, rows, len(scored), passes, n_pairs)
         outputs, cost = self._classifier.prepare(shown, spans, self._perturbation)
         design_budget = None if budget is None else budget // passes - 1
-        planned = 1 + (design_budget or (rows or 1) * (len(scored) + 2))
+        planned = 1 + (design_budget or (rows or 1) * (len(scored) + n_pairs + 2))
         with LateProgress(planned, enabled=self._progress) as progress:
             try:
-                whole = _predict(outputs, len(scored), progress.tick)
+                whole = _answer(outputs, np.ones((1, len(scored)), dtype=bool), progress.tick)
                 all_labels = self._classifier.labels(whole.shape[1])
-                chosen = _chosen_labels(labels, all_labels)
+                chosen = chosen_labels(labels, all_labels)
 
                 def black_box(masks: Array) -> Floats:
                     values = outputs(masks, progress.tick)
@@ -176,17 +183,26 @@ class TextExplainer:
                     budget=design_budget,
                     rows=rows,
                     seed=seed,
+                    pairs=min(interactions, len(scored)) if n_pairs else None,
                 )
+                analysed_labels = [all_labels[k] for k in chosen]
+                words = with_scores(words, scored, result, analysed_labels)
+                by_label = dict(zip(all_labels, self._shares(whole)[0].tolist(), strict=True))
+                curves = {}
+                if whatif:
+
+                    def answer(masks: Array) -> Floats:
+                        progress.more(len(masks))
+                        return self._shares(_answer(outputs, masks, progress.tick))
+
+                    curves = deletions(answer, words, scored, by_label, analysed_labels)
             except BlackBoxError as error:
                 replacement = self._classifier.replacement(self._perturbation)
                 masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
                 raise _naming_the_text(error, masked) from error
-        shares = probabilities(whole, self._classifier.activation)[0]
-        by_label = {label: float(p) for label, p in zip(all_labels, shares, strict=True)}
-        analysed_labels = [all_labels[k] for k in chosen]
         return TextExplanation(
             text=text,
-            words=_with_scores(words, scored, result, analysed_labels),
+            words=words,
             probabilities=by_label,
             label=max(analysed_labels, key=lambda label: by_label[label]),
             cost={
@@ -198,6 +214,8 @@ class TextExplainer:
                 "seconds": time.perf_counter() - start,
             },
             settings=self._settings(result, budget, method, analysed_labels),
+            pairs=word_pairs(scored, result, analysed_labels),
+            whatif=curves,
         )
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
@@ -211,7 +229,7 @@ class TextExplainer:
                 raise ValueError(f"text {number}: {error}") from error
             yield explanation
 
-    def _words(self, texts: Sequence[str]) -> tuple[list[Word], list[int]]:
+    def _words(self, texts: Sequence[str]) -> tuple[Sequence[Word], list[int]]:
         """All words with their status, and how much of each text the model can see."""
         spans = []
         for text in texts:
@@ -236,6 +254,10 @@ class TextExplainer:
             )
         return words, cuts
 
+    def _shares(self, outputs: Floats) -> Floats:
+        """What is shown of outputs ``(rows, labels)``."""
+        return probabilities(outputs, self._classifier.activation)
+
     def _settings(
         self, result: SobolIndices, budget: int | None, method: str, labels: Sequence[str]
     ) -> dict[str, Any]:
@@ -258,114 +280,24 @@ class TextExplainer:
         }
 
 
-def default_budget(n_words: int) -> int:
-    """Forward passes for a text of that many words, when none are given.
-
-    Four base rows, 4 (d + 1) passes, rank the words of a long text well. A short text gets
-    up to 512 passes or 32 base rows, whichever is less, since they cost little there. One more
-    pass is the prediction.
-
-    Example:
-        >>> [default_budget(n) for n in (5, 20, 60, 230)]
-        [193, 513, 513, 925]
-    """
-    return 1 + max(4 * (n_words + 1), min(512, 32 * (n_words + 1)))
-
-
 def _described(ignore: Ignore) -> str | list[str]:
     return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
 
 
-def _checked_texts(text: Any) -> tuple[Text, list[str]]:
-    """The text as it is kept in an explanation, and its one or two parts."""
-    if isinstance(text, Mapping) and set(text) == {"text", "text_pair"}:
-        text = (text["text"], text["text_pair"])
-    if isinstance(text, list):
-        raise ValueError("a list of texts goes to explainer.many(texts); a pair is a tuple")
-    parts = list(text) if isinstance(text, tuple) else [text]
-    if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
-        raise ValueError("a text is a string, or a pair of strings (premise, hypothesis)")
-    for part in parts:
-        if not part.strip():
-            raise ValueError("nothing to explain: the text is empty or blank")
-        try:
-            part.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"the text has half of a surrogate pair at character {error.start}, which no "
-                f"tokenizer can read; mend it with text.encode('utf-8', 'replace').decode()"
-            ) from None
-    return text, parts
-
-
-def _checked_budget(budget: int | None, rows: int | None, n_words: int, passes: int) -> int | None:
-    if budget is None:
-        return None if rows is not None else passes * default_budget(n_words)
-    least = passes * (n_words + 2)
-    if budget < least:
-        each = f" for each of the {passes} labels" if passes > 1 else ""
-        raise ValueError(
-            f"budget={budget}: {n_words} words need at least {least} forward passes, one for the "
-            f"prediction and {n_words + 1} for one base row{each}"
-        )
-    return budget
-
-
-def _chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:
-    if asked is None:
-        return list(range(len(known)))
-    asked = [asked] if isinstance(asked, str) else list(asked)
-    unknown = [label for label in asked if label not in known]
-    if unknown or not asked:
-        raise ValueError(
-            f"unknown label {', '.join(map(repr, unknown))}; known: {', '.join(known)}"
-        )
-    return [known.index(label) for label in asked]
-
-
-def _with_scores(
-    words: Sequence[Word], scored: Sequence[int], result: SobolIndices, labels: Sequence[str]
-) -> tuple[Word, ...]:
-    low, high = result.interval(0.95)
-    n_base = result.settings.rows
-    if result.settings.estimator == "flip" and n_base == 1:
-        stability = np.zeros_like(result.total)  # one row cannot tell
-    else:
-        k = min(_TOP, len(scored))
-        stability = result.rank_stability(k, resamples=_RESAMPLES)
-    finished = list(words)
-    for place, k in enumerate(scored):
-        scores = {}
-        for column, label in enumerate(labels):
-            at = (place, column)
-            sign = float(np.sign(result.signed[at]))
-            ends = sorted((sign * float(low[at]), sign * float(high[at])))
-            scores[label] = WordScore(
-                score=float(result.signed[at]),
-                error=float(result.total_error[at]),
-                low=ends[0],
-                high=ends[1],
-                total=float(result.total[at]),
-                first=float(result.first[at]),
-                effect=float(result.effect[at]),
-                stability=float(stability[at]),
-            )
-        finished[k] = replace(words[k], scores=scores)
-    return tuple(finished)
-
-
-def _predict(outputs: Outputs, n_words: int, tick: Tick) -> Floats:
-    """Outputs for the whole text ``(1, labels)``."""
-    mask = np.ones((1, n_words), dtype=bool)
+def _answer(outputs: Outputs, masks: Array, tick: Tick) -> Floats:
+    """Outputs ``(rows, labels)`` outside of the design, for the prediction and for what-if."""
     try:
-        whole = outputs(mask, tick)
+        values = outputs(masks, tick)
     except Exception as error:
         raise BlackBoxError(
-            f"the classifier failed on the whole text: {type(error).__name__}: {error}", mask[0]
+            f"the classifier failed: {type(error).__name__}: {error}", masks[0]
         ) from error
-    if not np.isfinite(whole).all():
-        raise BlackBoxError(f"the classifier returned {whole[0]}; scores must be finite", mask[0])
-    return whole
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if wrong.size:
+        raise BlackBoxError(
+            f"the classifier returned {values[wrong[0]]}; scores must be finite", masks[wrong[0]]
+        )
+    return values
 
 
 def _naming_the_text(error: BlackBoxError, masked: Sequence[MaskedText]) -> BlackBoxError:

@@ -22,6 +22,8 @@ class WordScore:
         high: upper end of the 95 % interval of the score.
         total: share of the score's variance that the word has a part in.
         first: share that it causes alone.
+        first_low: lower end of the 95 % interval of ``first``.
+        first_high: upper end of it.
         effect: mean change of the label's score when the word is present.
         stability: how often the word is among the top ten when base rows are resampled.
     """
@@ -32,6 +34,8 @@ class WordScore:
     high: float = 0.0
     total: float = 0.0
     first: float = 0.0
+    first_low: float = 0.0
+    first_high: float = 0.0
     effect: float = 0.0
     stability: float = 0.0
 
@@ -58,6 +62,52 @@ class Word:
 
 
 @dataclass(frozen=True)
+class PairScore:
+    """What two words do to a label together, beyond what each does alone.
+
+    Attributes:
+        effect: mean change of the label's score beyond the sum of the two: positive when they
+            reinforce each other.
+        low: lower end of the 95 % interval of the effect.
+        high: upper end of it.
+        total: share of the score's variance that needs both words.
+    """
+
+    effect: float
+    low: float
+    high: float
+    total: float
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """Two words that were looked at together.
+
+    Attributes:
+        words: their numbers among the explanation's words.
+        scores: by label.
+    """
+
+    words: tuple[int, int]
+    scores: Mapping[str, PairScore]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """What the classifier says after one more word is deleted.
+
+    Attributes:
+        word: number of the deleted word among the explanation's words.
+        probability: what is left of the label's probability.
+        prediction: the label that is now predicted.
+    """
+
+    word: int
+    probability: float
+    prediction: str
+
+
+@dataclass(frozen=True)
 class TextExplanation:
     """Which words made a classifier decide as it did.
 
@@ -68,6 +118,8 @@ class TextExplanation:
         label: the label that is looked at: the predicted one, unless another was chosen.
         cost: rows, distinct rows, rows forwarded, padding share, seconds.
         settings: model, method and everything else that made this explanation.
+        pairs: words that were looked at together, when ``interactions`` were asked for.
+        whatif: by label, its strongest words deleted one after another, when asked for.
     """
 
     text: str | tuple[str, str]
@@ -76,6 +128,8 @@ class TextExplanation:
     label: str
     cost: Mapping[str, float]
     settings: Mapping[str, Any]
+    pairs: tuple[WordPair, ...] = ()
+    whatif: Mapping[str, tuple[Deletion, ...]] = field(default_factory=dict)
 
     @property
     def prediction(self) -> str:
@@ -119,6 +173,10 @@ class TextExplanation:
             },
             "label": self.label,
             "words": [_word_to_dict(word) for word in self.words],
+            "pairs": [_pair_to_dict(pair) for pair in self.pairs],
+            "whatif": {
+                label: [asdict(step) for step in steps] for label, steps in self.whatif.items()
+            },
             "cost": dict(self.cost),
             "settings": dict(self.settings),
         }
@@ -138,6 +196,11 @@ class TextExplanation:
             label=data["label"],
             cost=dict(data["cost"]),
             settings=dict(data["settings"]),
+            pairs=tuple(_pair_from_dict(pair) for pair in data.get("pairs", ())),
+            whatif={
+                label: tuple(Deletion(**step) for step in steps)
+                for label, steps in data.get("whatif", {}).items()
+            },
         )
 
     def save(self, path: str | Path) -> None:
@@ -177,15 +240,41 @@ class TextExplanation:
 def _word_to_dict(word: Word) -> dict[str, Any]:
     data = asdict(word)
     for score in data["scores"].values():
-        for name, value in score.items():
-            # JSON has no infinity: an error that is not known is null.
-            score[name] = value if math.isfinite(value) else None
+        # JSON has no infinity: an error that is not known is null.
+        score["error"] = score["error"] if math.isfinite(score["error"]) else None
     return data
 
 
 def _word_from_dict(data: Mapping[str, Any]) -> Word:
     scores = {
-        label: WordScore(**{name: math.inf if v is None else v for name, v in score.items()})
+        label: WordScore(**{**score, "error": _known(score["error"], math.inf)})
         for label, score in data["scores"].items()
     }
     return Word(**{**data, "scores": scores})
+
+
+def _pair_to_dict(pair: WordPair) -> dict[str, Any]:
+    data = asdict(pair)
+    data["words"] = list(pair.words)
+    for score in data["scores"].values():
+        # One base row leaves the ends of an interval unknown.
+        score.update({e: score[e] if math.isfinite(score[e]) else None for e in ("low", "high")})
+    return data
+
+
+def _pair_from_dict(data: Mapping[str, Any]) -> WordPair:
+    one, other = data["words"]
+    scores = {
+        label: PairScore(
+            effect=score["effect"],
+            low=_known(score["low"], -math.inf),
+            high=_known(score["high"], math.inf),
+            total=score["total"],
+        )
+        for label, score in data["scores"].items()
+    }
+    return WordPair((one, other), scores)
+
+
+def _known(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value

@@ -49,6 +49,12 @@ class LateProgress:
             else:
                 self._enabled = False
 
+    def more(self, n_rows: int) -> None:
+        """Expect ``n_rows`` on top of the total."""
+        self._total += n_rows
+        if self._bar is not None:
+            self._bar.update(self._task, total=self._total)
+
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn

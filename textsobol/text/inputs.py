@@ -1,0 +1,80 @@
+"""What is asked for, checked: texts, budget, labels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Text = str | tuple[str, str]
+
+
+def default_budget(n_words: int) -> int:
+    """Forward passes for a text of that many words, when none are given.
+
+    Four base rows, 4 (d + 1) passes, rank the words of a long text well. A short text gets
+    up to 512 passes or 32 base rows, whichever is less, since they cost little there. One more
+    pass is the prediction.
+
+    Example:
+        >>> [default_budget(n) for n in (5, 20, 60, 230)]
+        [193, 513, 513, 925]
+    """
+    return 1 + max(4 * (n_words + 1), min(512, 32 * (n_words + 1)))
+
+
+def checked_texts(text: Any) -> tuple[Text, list[str]]:
+    """The text as it is kept in an explanation, and its one or two parts."""
+    if isinstance(text, Mapping) and set(text) == {"text", "text_pair"}:
+        text = (text["text"], text["text_pair"])
+    if isinstance(text, list):
+        raise ValueError("a list of texts goes to explainer.many(texts); a pair is a tuple")
+    parts = list(text) if isinstance(text, tuple) else [text]
+    if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
+        raise ValueError("a text is a string, or a pair of strings (premise, hypothesis)")
+    for part in parts:
+        if not part.strip():
+            raise ValueError("nothing to explain: the text is empty or blank")
+        try:
+            part.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"the text has half of a surrogate pair at character {error.start}, which no "
+                f"tokenizer can read; mend it with text.encode('utf-8', 'replace').decode()"
+            ) from None
+    return text, parts
+
+
+def n_pairs_among(interactions: int, n_words: int) -> int:
+    """Number of pairs that ``interactions`` words have; no more words than there are."""
+    if interactions < 0 or interactions == 1:
+        raise ValueError(f"interactions={interactions}: must be 0, or 2 words at least")
+    k = min(interactions, n_words)
+    return k * (k - 1) // 2
+
+
+def checked_budget(
+    budget: int | None, rows: int | None, n_words: int, passes: int, n_pairs: int = 0
+) -> int | None:
+    """The budget in forward passes; ``None`` when only ``rows`` are given."""
+    if budget is None:
+        return None if rows is not None else passes * default_budget(n_words + n_pairs)
+    least = passes * (n_words + n_pairs + 2)
+    if budget < least:
+        pairs = f" and {n_pairs} pairs" if n_pairs else ""
+        each = f" for each of the {passes} labels" if passes > 1 else ""
+        raise ValueError(
+            f"budget={budget}: {n_words} words{pairs} need at least {least} forward passes, one "
+            f"for the prediction and {n_words + n_pairs + 1} for one base row{each}"
+        )
+    return budget
+
+
+def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:
+    """Numbers of the labels asked for; all of them by default."""
+    if asked is None:
+        return list(range(len(known)))
+    asked = [asked] if isinstance(asked, str) else list(asked)
+    unknown = [label for label in asked if label not in known]
+    if unknown or not asked:
+        raise ValueError(
+            f"unknown label {', '.join(map(repr, unknown))}; known: {', '.join(known)}"
+        )
+    return [known.index(label) for label in asked]
