@@ -92,7 +92,7 @@ def test_interactions_need_two_words(interactions: int) -> None:
 
 def test_interactions_are_part_of_the_budget() -> None:
     explainer = TextExplainer(sentiment)
-    text = "good " * 40
+    text = "film " * 38 + "good bad"
     with pytest.raises(ValueError, match="6 pairs need at least 48"):
         explainer(text, interactions=4, budget=47)
     assert explainer(text, interactions=4, budget=200).cost["forwarded"] <= 200
