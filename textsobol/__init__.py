@@ -17,10 +17,13 @@ __all__ = [
     "TextExplanation",
     "WindowWarning",
     "__version__",
+    "save_comparison",
+    "save_report",
     "sobol_indices",
 ]
 
 if TYPE_CHECKING:
+    from textsobol.render.files import save_comparison, save_report
     from textsobol.sobol import (
         AliasedDesignWarning,
         BlackBoxError,
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from textsobol.text.window import WindowWarning
 
 _HOME_OF = {
+    "save_comparison": "textsobol.render.files",
+    "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
     "WindowWarning": "textsobol.text.window",

@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+import webbrowser
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -100,6 +101,28 @@ def explain(
     score: Annotated[
         Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
     ] = Score.logit,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page to look at, on its own in one file.", show_default=False),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page of --html in a browser.")
+    ] = False,
+    png: Annotated[
+        Path | None,
+        typer.Option(help="Write a plot: a .png or .svg file.", show_default=False),
+    ] = None,
+    whatif: Annotated[
+        bool | None,
+        typer.Option(
+            help="Delete the strongest words one by one and tell what the model says then: up to "
+            "20 more forward passes a label. By default on with --html and --png.",
+            show_default=False,
+        ),
+    ] = None,
+    interactions: Annotated[
+        int, typer.Option(help="Also look at all pairs of that many words.")
+    ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on one line.")
     ] = False,
@@ -116,10 +139,16 @@ def explain(
 
     textsobol explain "A gripping, beautifully acted film."
 
+    textsobol explain review.txt --html review.html --open
+
     textsobol explain review.txt --model DIRECTORY --json > review.json
 
     cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
     """
+    if open_page and html is None:
+        raise typer.BadParameter("--open needs --html FILE")
+    _check_suffix("--html", html, (".html",))
+    _check_suffix("--png", png, (".png", ".svg"))
     content = _content(text)
     if not content.strip():
         _fail(ValueError("nothing to explain: the text is empty or blank"))
@@ -133,19 +162,39 @@ def explain(
                 "score": score.value,
                 "ignore": ignore.split(",") if ignore and ignore != "stopwords" else ignore,
             },
-            {"budget": budget, "keep": keep, "seed": seed},
+            {
+                "budget": budget,
+                "keep": keep,
+                "seed": seed,
+                "interactions": interactions,
+                "whatif": (html or png) is not None if whatif is None else whatif,
+            },
             quiet=quiet,
         )
         if label is not None:
             explanation = explanation.for_label(label)
-    except (ValueError, TypeError, RuntimeError, ImportError) as error:
+        for path in filter(None, (html, png)):
+            explanation.save(path)
+    except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
         _fail(error)
+    if open_page and html is not None:
+        webbrowser.open(html.resolve().as_uri())
     if as_json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
         return
     from textsobol.render.terminal import show
 
     show(explanation, Console(), top=top)
+
+
+def _check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None:
+    """Before the model is asked: a wrong name should not cost a minute of waiting."""
+    if path is None:
+        return
+    if path.suffix.lower() not in known:
+        raise typer.BadParameter(f"{option} needs a file that ends in {' or '.join(known)}")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"{option}: there is no directory {str(path.parent)!r}")
 
 
 def _content(text: str | None) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import math
-import unicodedata
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from textsobol.render.colours import AGAINST, FOR
+from textsobol.render.printable import one_line, printable
+
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
-# Blue against orange: told apart by people who confuse red and green.
-_FOR, _AGAINST = (33, 102, 172), (217, 95, 2)
 _BAR = 16
+_PAIRS = 5  # listed
 
 
 def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> None:
@@ -29,7 +30,9 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     n_more = sum(word.status == "scored" for word in explanation.words) - top
     if n_more > 0:
         console.print(f" ... and {n_more} more", style="dim", highlight=False)
-    console.print(_footer(explanation), style="dim", highlight=False)
+    for line in (*_whatif(explanation), *_together(explanation)):
+        console.print(f" {line}", highlight=False, markup=False)
+    console.print(_footer(explanation), style="dim", highlight=False, markup=False)
 
 
 def _footer(explanation: TextExplanation) -> str:
@@ -38,6 +41,33 @@ def _footer(explanation: TextExplanation) -> str:
     sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
     known = sure.get(settings["base_rows"], f"{settings['base_rows']} base rows")
     return f"{settings['model']}: {how}, {known}, {cost['seconds']:.1f} s"
+
+
+def _whatif(explanation: TextExplanation) -> list[str]:
+    """The fewest deletions that turn the prediction, or what all of them leave."""
+    steps = explanation.whatif.get(explanation.label, ())
+    if not steps:
+        return []
+    turned = [k for k, step in enumerate(steps) if step.prediction != explanation.prediction]
+    gone = steps[: turned[0] + 1] if turned else steps
+    words = ", ".join(one_line(explanation.words[step.word].text) for step in gone)
+    now = f"; the prediction is then {gone[-1].prediction}" if turned else ""
+    return [f"without {words}: {explanation.label} {gone[-1].probability:.3f}{now}"]
+
+
+def _together(explanation: TextExplanation) -> list[str]:
+    """The pairs that do most beyond what each word does alone."""
+    scores = [
+        (pair, pair.scores[explanation.label])
+        for pair in explanation.pairs
+        if explanation.label in pair.scores
+    ]
+    strongest = sorted(scores, key=lambda item: -abs(item[1].effect))[:_PAIRS]
+    return [
+        f"{' and '.join(one_line(explanation.words[k].text) for k in pair.words)}  "
+        f"{score.effect:+.3f} together ({score.low:+.3f} to {score.high:+.3f})"
+        for pair, score in strongest
+    ]
 
 
 def as_text(explanation: TextExplanation) -> str:
@@ -62,7 +92,7 @@ def _highlighted(explanation: TextExplanation) -> Text:
     strongest = max((abs(explanation.score_of(w).score) for w in explanation.words), default=0.0)
     shown = Text()
     for part, text in enumerate(texts):
-        line = Text(_printable(text))
+        line = Text(printable(text))
         for word in explanation.words:
             if word.part != part:
                 continue
@@ -80,7 +110,7 @@ def _highlighted(explanation: TextExplanation) -> Text:
 def _style(strength: float) -> str:
     if abs(strength) < 0.05:
         return ""
-    red, green, blue = _FOR if strength > 0 else _AGAINST
+    red, green, blue = FOR if strength > 0 else AGAINST
     weight = "bold " if abs(strength) > 0.5 else ""
     # Fainter words fade towards the background of a dark or light terminal alike.
     fade = 0.35 + 0.65 * abs(strength)
@@ -106,25 +136,9 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         share = abs(score) / strongest if strongest > 0 else 0.0
         bar = ("+" if score > 0 else "-") * math.ceil(share * _BAR)
         table.add_row(
-            Text(_shortened(_printable(text))),
+            Text(one_line(text)),
             f"{score:+.3f}",
             f"{low:+.3f} to {high:+.3f}",
             Text(bar, style=_style(math.copysign(1.0, score)).removesuffix(" reverse")),
         )
     return table
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:39] + "\u2026"
-
-
-def _printable(text: str) -> str:
-    """The text, same length, without what would steer the terminal or turn its direction."""
-    return "".join("\ufffd" if _steers(c) else c for c in text)
-
-
-def _steers(character: str) -> bool:
-    if unicodedata.category(character) in ("Cc", "Cs"):
-        return character not in "\n\t"
-    return character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -107,7 +107,7 @@ class Deletion:
     prediction: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TextExplanation:
     """Which words made a classifier decide as it did.
 
@@ -204,13 +204,26 @@ class TextExplanation:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the explanation to a file; the suffix says how. Now: ``.json``."""
+        """Write the explanation to a file; the suffix says how.
+
+        ``.json`` holds everything, and `load` reads it again. ``.html`` is a page to look at, on
+        its own and without a network. ``.png`` and ``.svg`` are plots and need matplotlib.
+        """
         path = Path(path)
-        if path.suffix.lower() != ".json":
-            raise ValueError(
-                f"cannot save as {path.suffix or 'a file without suffix'}; known: .json"
-            )
-        path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+        suffix = path.suffix.lower()
+        if suffix == ".json":
+            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+        elif suffix == ".html":
+            from textsobol.render.page import explanation_html
+
+            path.write_text(explanation_html(self), encoding="utf-8")
+        elif suffix in (".png", ".svg"):
+            from textsobol.render.plots import save_plot
+
+            save_plot(self, path)
+        else:
+            known = ".json, .html, .png, .svg"
+            raise ValueError(f"cannot save as {suffix or 'a file without suffix'}; known: {known}")
 
     @classmethod
     def load(cls, path: str | Path) -> "TextExplanation":
@@ -231,10 +244,43 @@ class TextExplanation:
         ]  # fmt: skip
         return pandas.DataFrame(rows)
 
+    def show(self, top: int = 10) -> None:
+        """Print the explanation, with colours where the output is a terminal."""
+        from rich.console import Console
+
+        from textsobol.render.terminal import show
+
+        show(self, Console(), top=top)
+
+    def plot(self, *, top: int = 15, axes: Any = None) -> Any:
+        """Draw the strongest words with their intervals and, if there is one, the deletion curve.
+
+        Args:
+            top: number of words.
+            axes: matplotlib axes to draw the bars into; by default a new figure.
+
+        Returns:
+            The axes that were drawn into; needs matplotlib.
+        """
+        from textsobol.render.plots import plot
+
+        return plot(self, top=top, axes=axes)
+
     def __str__(self) -> str:
         from textsobol.render.terminal import as_text
 
         return as_text(self)
+
+    def __repr__(self) -> str:
+        n_scored = sum(word.status == "scored" for word in self.words)
+        top = ", ".join(f"{text} {score:+.3f}" for text, score, _ in self.top(3))
+        more = ", ..." if n_scored > 3 else ""
+        return f"TextExplanation({self.label}: {top}{more}; {n_scored} words scored)"
+
+    def _repr_html_(self) -> str:
+        from textsobol.render.page import notebook_html
+
+        return notebook_html(self)
 
 
 def _word_to_dict(word: Word) -> dict[str, Any]:

@@ -1,0 +1,30 @@
+"""Explanations for the pages: a small sentiment model whose answers are known."""
+
+import math
+
+import numpy as np
+
+from textsobol import TextExplainer, TextExplanation
+
+LABELS = ["NEGATIVE", "POSITIVE"]
+TEXT = "The film is not good.\n\nThe music is fine, but the ending is awful and far too long."
+_WEIGHTS = {"good": 2.0, "fine": 1.0, "awful": -1.5, "long": -0.5}
+
+
+def sentiment(texts: list[str]) -> np.ndarray:
+    odds = []
+    for text in texts:
+        words = [word.strip(".,") for word in text.split()]
+        value = sum(_WEIGHTS.get(word, 0.0) for word in words)
+        odds.append(value - 3.0 * ("not" in words and "good" in words))
+    positive = 1 / (1 + np.exp(-np.array(odds)))
+    return np.stack([1 - positive, positive], axis=1)
+
+
+def explained(text: str = TEXT, **settings: object) -> TextExplanation:
+    return TextExplainer(sentiment, labels=LABELS)(text, **settings)  # type: ignore[arg-type]
+
+
+def length(texts: list[str]) -> list[float]:
+    """A score that every text has, whatever is in it."""
+    return [math.log1p(len(text)) for text in texts]

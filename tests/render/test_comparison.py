@@ -1,0 +1,108 @@
+"""Several explanations of one text in a page."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.render.conftest import Look
+from tests.render.samples import explained
+from textsobol import save_comparison
+from textsobol.metrics.agreement import rank_correlation
+from textsobol.render.files import names_of
+from textsobol.render.page import comparison_html
+from textsobol.text.explanation import TextExplanation
+
+ALPHAS = "all => all.map((w) => Number(w.style.getPropertyValue('--a')))"
+
+
+def pair() -> dict[str, TextExplanation]:
+    return {
+        "half kept": explained(whatif=True),
+        "most kept": explained(whatif=True, keep=0.9),
+    }
+
+
+def test_they_stand_on_one_scale(look: Look) -> None:
+    both = pair()
+    strongest = max(abs(e.top(1)[0][1]) for e in both.values())
+    with look(comparison_html(both)) as page:
+        for number, explanation in enumerate(both.values()):
+            card = page.locator(".card").nth(number)
+            alphas = card.locator(".w").evaluate_all(ALPHAS)
+            for alpha, word in zip(alphas, explanation.words, strict=True):
+                if alpha:
+                    score = explanation.score_of(word).score
+                    assert alpha == pytest.approx(math.sqrt(abs(score) / strongest), abs=2e-3)
+            assert list(both)[number] in card.locator("h2").first.inner_text()
+
+
+def test_one_slider_deletes_each_ones_own_words(look: Look) -> None:
+    both = pair()
+    with look(comparison_html(both)) as page:
+        page.get_by_role("slider").fill("2")
+        for number, explanation in enumerate(both.values()):
+            gone = page.locator(".card").nth(number).locator(".w.gone").all_inner_texts()
+            steps = explanation.whatif["NEGATIVE"][:2]
+            assert sorted(gone) == sorted(explanation.words[s.word].text for s in steps)
+            assert f"{steps[-1].probability:.3f}" in page.locator(".after").inner_text()
+
+
+def test_the_agreement_follows_the_label(look: Look) -> None:
+    both = pair()
+    one, other = both.values()
+    with look(comparison_html(both)) as page:
+        for label in ("NEGATIVE", "POSITIVE"):
+            page.get_by_text(label, exact=True).first.click()
+            table = page.locator("table:visible")
+            assert label in table.locator("caption").inner_text()
+            expected = f"{rank_correlation(one, other, label=label):.2f}"
+            assert table.locator("tr").nth(1).locator("td").nth(1).inner_text() == expected
+
+
+def test_a_comparison_is_accessible_and_fits_a_phone(look: Look) -> None:
+    with look(comparison_html(pair()), viewport={"width": 375, "height": 700}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least two"):
+        comparison_html({"one": explained()})
+    with pytest.raises(ValueError, match="one text"):
+        comparison_html({"one": explained(), "other": explained("another good text")})
+    with pytest.raises(ValueError, match="no label in common"):
+        comparison_html(
+            {"one": explained(labels=["POSITIVE"]), "other": explained(labels=["NEGATIVE"])}
+        )
+
+
+def test_names_tell_what_differs(tmp_path: Path) -> None:
+    one, other = explained(), explained(keep=0.9)
+    assert names_of([one, other]) == ["keep 0.5", "keep 0.9"]
+    assert names_of([one, one]) == ["explanation 1", "explanation 2"]
+    assert names_of([one, other, one]) == ["keep 0.5", "keep 0.9", "keep 0.5 (3)"]
+    elsewhere = replace(other, settings={**other.settings, "model": "another"})
+    assert names_of([one, elsewhere]) == ["sentiment, keep 0.5", "another, keep 0.9"]
+    save_comparison([one, other], tmp_path / "both.html")
+    assert "keep 0.9" in (tmp_path / "both.html").read_text()
+
+
+def test_rank_correlation_of_known_orders() -> None:
+    one = explained()
+    assert rank_correlation(one, one) == pytest.approx(1)
+    words = tuple(
+        replace(w, scores={label: replace(s, score=-s.score) for label, s in w.scores.items()})
+        for w in one.words
+    )
+    assert rank_correlation(one, replace(one, words=words)) == pytest.approx(-1)
+    flat = tuple(
+        replace(w, scores={label: replace(s, score=0.0) for label, s in w.scores.items()})
+        for w in one.words
+    )
+    assert math.isnan(rank_correlation(one, replace(one, words=flat)))
+    with pytest.raises(ValueError, match="different texts"):
+        rank_correlation(one, explained("another good text"))

@@ -1,0 +1,175 @@
+"""Many texts in one page, in a real browser."""
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.render.conftest import Look
+from tests.render.samples import LABELS, sentiment
+from textsobol import TextExplainer, TextExplanation, save_report
+from textsobol.render.report import report_html
+from textsobol.text.corpus import corpus_words
+
+TEXTS = [
+    "A good film.",
+    "An awful film, far too long.",
+    "The music is fine and good.",
+    "Not bad, but awful.",
+    "A fine, \U0001f600 good end.",
+]
+TRUTH: list[str | int | None] = ["POSITIVE", "NEGATIVE", 0, None, 1]
+
+
+@pytest.fixture(scope="module")
+def explanations() -> list[TextExplanation]:
+    return list(TextExplainer(sentiment, labels=LABELS).many(TEXTS, whatif=True))
+
+
+def test_the_list_filters_by_label_and_by_right_and_wrong(
+    look: Look, explanations: list[TextExplanation]
+) -> None:
+    with look(report_html(explanations, truth=TRUTH, title="Films")) as page:
+        assert page.locator("h1").inner_text() == "Films"
+        assert (
+            "3 of 4 predictions are right (75.0 %)" in page.locator(".reading").first.inner_text()
+        )
+        shown = page.locator(".item:visible > .text")
+        assert shown.all_inner_texts() == TEXTS
+        page.locator("#label").select_option("NEGATIVE")
+        assert shown.all_inner_texts() == [TEXTS[1], TEXTS[3]]
+        page.locator("#label").select_option("")
+        page.locator("#right").select_option("wrong")
+        assert shown.all_inner_texts() == [TEXTS[2]]
+        assert page.locator("#count").inner_text() == "1 of 5 texts"
+        assert "wrong: it is NEGATIVE" in page.locator(".item:visible header").inner_text()
+
+
+def test_the_list_sorts_by_confidence(look: Look, explanations: list[TextExplanation]) -> None:
+    with look(report_html(explanations)) as page:
+        sure = [max(e.probabilities.values()) for e in explanations]
+        page.locator("#order").select_option("sure")
+        expected = [TEXTS[k] for k in np.argsort([-s for s in sure], kind="stable")]
+        assert page.locator(".item > .text").all_inner_texts() == expected
+        page.locator("#order").select_option("unsure")
+        expected = [TEXTS[k] for k in np.argsort(sure, kind="stable")]
+        assert page.locator(".item > .text").all_inner_texts() == expected
+        assert page.locator("#right").count() == 0, "nothing is known of right and wrong"
+
+
+def test_texts_get_the_colours_of_their_own_page(
+    look: Look, explanations: list[TextExplanation]
+) -> None:
+    with look(report_html(explanations)) as page:
+        for number, explanation in enumerate(explanations):
+            spans = page.locator(".item").nth(number).locator(".w")
+            assert spans.all_inner_texts() == [word.text for word in explanation.words]
+            classes = spans.evaluate_all("all => all.map((w) => w.className)")
+            for name, word in zip(classes, explanation.words, strict=True):
+                score = explanation.score_of(word).score
+                assert ("for" in name.split()) == (score > 0.02), word.text
+
+
+def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) -> None:
+    with look(report_html(explanations)) as page:
+        item = page.locator(".item").nth(1)
+        item.get_by_role("button", name="Details").click()
+        assert item.locator(".bar").count() == len(explanations[1].words)
+        item.get_by_role("slider").fill("1")
+        assert item.locator(".opened .w.gone").all_inner_texts() == ["awful"]
+        item.get_by_text("POSITIVE", exact=True).click()
+        expect(item.locator(".reading")).to_contain_text("POSITIVE")
+        assert item.get_by_role("slider").is_disabled(), "no word speaks for this label"
+        item.locator(".opened .w", has_text="awful").hover()
+        expect(page.locator("#details")).to_contain_text("rank")
+        assert "seed 0" in item.locator("footer").inner_text()
+        item.get_by_role("button", name="Details").click()
+        expect(item.locator(".opened")).to_be_hidden()
+
+
+def test_the_words_of_all_texts_lead_to_their_texts(
+    look: Look, explanations: list[TextExplanation]
+) -> None:
+    with look(report_html(explanations)) as page:
+        page.locator("#corpus-label").select_option("POSITIVE")
+        top = page.locator("#corpus table").first.locator("tr").nth(1)
+        good = next(
+            w for w in corpus_words(explanations) if (w.word, w.label) == ("good", "POSITIVE")
+        )
+        assert top.inner_text().split() == [
+            "good", "3", "3", f"{good.score:+.3f}", f"{good.effect:+.2f}",
+        ]  # fmt: skip
+        top.get_by_role("button").click()
+        shown = page.locator(".item:visible > .text").all_inner_texts()
+        assert shown == [TEXTS[0], TEXTS[2], TEXTS[4]]
+        page.locator("#corpus-least").fill("4")
+        assert page.locator("#corpus button").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_is_accessible(
+    look: Look, explanations: list[TextExplanation], scheme: str
+) -> None:
+    with look(report_html(explanations, truth=TRUTH), color_scheme=scheme) as page:
+        page.locator(".item").first.get_by_role("button", name="Details").click()
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_phone_shows_a_report(look: Look, explanations: list[TextExplanation]) -> None:
+    with look(report_html(explanations), viewport={"width": 375, "height": 700}) as page:
+        page.locator(".item").first.get_by_role("button", name="Details").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_five_hundred_reviews_stay_small(look: Look) -> None:
+    random = np.random.default_rng(0)
+    vocabulary = ["w" + "abcdefghij"[k % 10] * (k % 7) + str(k) for k in range(2000)]
+    weights = dict(zip(vocabulary, random.normal(size=2000), strict=True))
+
+    def score(texts: list[str]) -> list[list[float]]:
+        odds = [sum(map(weights.__getitem__, text.split())) for text in texts]
+        return [[-value, value] for value in odds]
+
+    texts = [" ".join(random.choice(vocabulary, 230)) for _ in range(5)]
+    few = list(TextExplainer(score, labels=LABELS).many(texts, rows=2))
+    page_of_500 = report_html(few * 100)
+    assert len(page_of_500.encode()) < 8_000_000
+    with look(page_of_500) as page:
+        assert page.locator("#count").inner_text() == "500 of 500 texts"
+        # Only what is in sight has been cut into words.
+        assert page.evaluate("document.querySelectorAll('.w').length") < 115_000 / 4
+        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        expect(page.locator(".item").last.locator(".w.for").first).to_be_attached()
+
+
+def test_truth_must_fit(explanations: list[TextExplanation]) -> None:
+    with pytest.raises(ValueError, match="2 labels for 5"):
+        report_html(explanations, truth=["POSITIVE", "NEGATIVE"])
+    with pytest.raises(ValueError, match="'GOOD'; known: NEGATIVE, POSITIVE"):
+        report_html(explanations, truth=["GOOD"] * 5)
+    with pytest.raises(ValueError, match="unknown true label 2"):
+        report_html(explanations, truth=[2] * 5)
+    with pytest.raises(ValueError, match="at least one"):
+        report_html([])
+
+
+def test_only_pages_are_written(explanations: list[TextExplanation]) -> None:
+    with pytest.raises(ValueError, match=r"known: \.html"):
+        save_report(explanations, "report.pdf")
+
+
+def test_words_are_counted_over_texts() -> None:
+    explainer = TextExplainer(sentiment, labels=LABELS)
+    texts = ["good good music", "such good fun", "fine"]
+    found = {(w.word, w.label): w for w in corpus_words(explainer.many(texts))}
+    good = found["good", "POSITIVE"]
+    assert (good.texts, good.occurrences) == (2, 3)
+    own = [
+        word.scores["POSITIVE"]
+        for text in texts[:2]
+        for word in explainer(text).words
+        if word.text == "good"
+    ]
+    assert good.score == pytest.approx(np.mean([score.score for score in own]))
+    assert good.effect == pytest.approx(np.mean([score.effect for score in own]))

@@ -1,0 +1,1 @@
+"""How good an explanation is, and how much two of them agree."""

@@ -1,0 +1,90 @@
+"""Pages of many explanations, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textsobol.text.explanation import TextExplanation
+
+# What tells two explanations of a text apart, the most telling first.
+_TELLING = ("model", "method", "estimator", "keep", "unit", "perturbation", "score", "seed")
+
+
+def save_report(
+    explanations: Iterable[TextExplanation],
+    path: str | Path,
+    *,
+    truth: Sequence[str | int | None] | None = None,
+    title: str = "Explained texts",
+) -> None:
+    """Write many explanations to one page: texts to filter and sort, and the words of them all.
+
+    Args:
+        explanations: explanations of different texts, as from `TextExplainer.many`.
+        path: the page, an ``.html`` file.
+        truth: the true label of every text, by name or by number in the order of the model's
+            labels, ``None`` where it is not known. The page then tells right from wrong.
+        title: heading of the page.
+
+    Example:
+        >>> from textsobol import TextExplainer, save_report
+        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts], labels=["+"])
+        >>> save_report(explainer.many(["good film", "so good"]), "report.html")  # doctest: +SKIP
+    """
+    from textsobol.render.report import report_html
+
+    _write_page(path, report_html(explanations, truth=truth, title=title))
+
+
+def save_comparison(
+    explanations: Mapping[str, TextExplanation] | Sequence[TextExplanation], path: str | Path
+) -> None:
+    """Write several explanations of one text to a page, on one scale, with their agreement.
+
+    Args:
+        explanations: by name, or in a list; names are then made of the settings that differ.
+        path: the page, an ``.html`` file.
+    """
+    from textsobol.render.page import comparison_html
+
+    if not isinstance(explanations, Mapping):
+        explanations = dict(zip(names_of(explanations), explanations, strict=True))
+    _write_page(path, comparison_html(explanations))
+
+
+def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
+    """Names that tell explanations apart by the settings in which they differ.
+
+    Example:
+        >>> from textsobol import TextExplainer
+        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts], labels=["+"])
+        >>> names_of([explainer("so good"), explainer("so good", keep=0.9)])
+        ['keep 0.5', 'keep 0.9']
+    """
+    differing = [
+        name
+        for name in _TELLING
+        if len({str(explanation.settings.get(name)) for explanation in explanations}) > 1
+    ]
+    names: list[str] = []
+    for number, explanation in enumerate(explanations, start=1):
+        # A model, method or estimator is a name in itself; 0.9 alone would say nothing.
+        said = [
+            str(explanation.settings.get(name))
+            if name in ("model", "method", "estimator")
+            else f"{name} {explanation.settings.get(name)}"
+            for name in differing
+        ]
+        name = ", ".join(said) or f"explanation {number}"
+        names.append(name if name not in names else f"{name} ({number})")
+    return names
+
+
+def _write_page(path: str | Path, page: str) -> None:
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'}; known: .html")
+    path.write_text(page, encoding="utf-8")

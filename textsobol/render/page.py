@@ -1,0 +1,166 @@
+"""Explanations as one self-contained HTML page, or framed in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+
+from textsobol.metrics.agreement import rank_correlation
+from textsobol.render.view import page_data, parts_of, shows_probabilities, strongest_of
+
+if TYPE_CHECKING:
+    from textsobol.text.explanation import TextExplanation
+
+SCRIPTS = ("numbers.js", "details.js", "curve.js", "explanation.js")
+_TABLE = 15  # words listed where scripts do not run
+
+
+def explanation_html(explanation: TextExplanation) -> str:
+    """A page of one explanation."""
+    return render(
+        "page.html.j2",
+        styles=("style.css",),
+        scripts=(*SCRIPTS, "page.js"),
+        title=f"{explanation.prediction}: which words made it so",
+        data=[page_data(explanation)],
+        cards=[_card(explanation, "", strongest_of(explanation))],
+        correlations=[],
+    )
+
+
+def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
+    """A page of several explanations of the same text, on one scale."""
+    names, shown = list(explanations), list(explanations.values())
+    if len(shown) < 2:
+        raise ValueError("a comparison needs at least two explanations")
+    first = shown[0]
+    if any(other.text != first.text for other in shown):
+        raise ValueError("a comparison is of one text; save_report shows many")
+    common = [label for label in first.labels if all(label in e.labels for e in shown)]
+    if not common:
+        raise ValueError("the explanations have no label in common")
+    label = first.label if first.label in common else common[0]
+    shown = [explanation.for_label(label) for explanation in shown]
+    strongest = max(map(strongest_of, shown))
+    return render(
+        "page.html.j2",
+        styles=("style.css",),
+        scripts=(*SCRIPTS, "page.js"),
+        title=f"{len(shown)} explanations of one text",
+        data=[page_data(explanation) for explanation in shown],
+        cards=[_card(e, name, strongest) for name, e in zip(names, shown, strict=True)],
+        correlations=[_correlations(names, shown, label, common[0]) for label in common],
+    )
+
+
+def framed(page: str, height: int) -> str:
+    """A page inside a frame that neither gives styles to its surroundings nor takes any."""
+    return (
+        f'<iframe srcdoc="{escape(page, quote=True)}" sandbox="allow-scripts" '
+        f'title="textsobol explanation" '
+        f'style="width: 100%; height: {height}px; border: 0; resize: vertical"></iframe>'
+    )
+
+
+def notebook_html(explanation: TextExplanation) -> str:
+    """The page of an explanation for a notebook's cell, about as high as it needs to be."""
+    texts = [explanation.text] if isinstance(explanation.text, str) else explanation.text
+    n_bars = min(15, sum(word.status == "scored" for word in explanation.words))
+    lines = sum(len(line) // 60 + 1 for text in texts for line in text.splitlines())
+    beside = n_bars * 27 + 120 + (280 if explanation.whatif else 0)
+    return framed(explanation_html(explanation), round(min(900, 260 + max(lines * 33, beside))))
+
+
+def render(
+    template: str, *, styles: Sequence[str], scripts: Sequence[str], data: Any, **values: Any
+) -> str:
+    """A template filled in, with everything inline.
+
+    Only the page's own script may run, known by its hash, and nothing may be fetched: even if
+    markup of a text got through the escaping it could do nothing.
+    """
+    script = "".join(_source(name) for name in scripts)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style="".join(_source(name) for name in styles),
+            script=script,
+            digest=digest,
+            # In a string of JSON, <, > and & become \u escapes: no text can end the block.
+            data=htmlsafe_json_dumps(data, separators=(",", ":")),
+            **values,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("textsobol.render"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+@cache
+def _source(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str, Any]:
+    return {
+        "name": name,
+        "explanation": explanation,
+        "parts": parts_of(explanation, strongest),
+        "value": shown_value(explanation),
+        "top": explanation.top(_TABLE),
+        "footer": footer_of(explanation),
+    }
+
+
+def shown_value(explanation: TextExplanation) -> str:
+    """The prediction's probability, or the score of a function."""
+    value = explanation.probabilities[explanation.prediction]
+    return f"{value:.1%}" if shows_probabilities(explanation) else f"{value:.3f}"
+
+
+def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
+    """What made the explanation, as names and values."""
+    settings, cost = explanation.settings, explanation.cost
+    versions = settings.get("versions") or {}
+    said = [
+        ("model", settings.get("model")),
+        ("method", settings.get("method")),
+        ("estimator", settings.get("estimator")),
+        ("words kept", settings.get("keep")),
+        ("budget", settings.get("budget")),
+        ("forward passes", cost.get("forwarded")),
+        ("base rows", settings.get("base_rows") or None),
+        ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
+        ("seed", settings.get("seed")),
+        ("textsobol", versions.get("textsobol")),
+    ]
+    return [(name, value) for name, value in said if value is not None]
+
+
+def _correlations(
+    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, first: str
+) -> dict[str, Any]:
+    """The table of one label; that of the first is seen before the script runs."""
+    rows = [
+        (name, [rank_correlation(one, other, label=label) for other in explanations])
+        for name, one in zip(names, explanations, strict=True)
+    ]
+    return {"label": label, "names": names, "rows": rows, "hidden": label != first}

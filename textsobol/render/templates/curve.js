@@ -1,0 +1,30 @@
+// The label's probability after each deletion, as a small curve.
+function curveOf(explanation, group) {
+  const steps = explanation.whatif[group.label] || [];
+  const start = explanation.probabilityOf(group.label);
+  if (!steps.length || start === undefined) return [];
+  const values = [start, ...steps.map(([, left]) => left)];
+  const [bottom, top] = explanation.isOutput ? [Math.min(...values), Math.max(...values)] : [0, 1];
+  const [width, height, left, right, edge] = [320, 120, 34, 8, 16];
+  const x = (k) => left + ((width - left - right) * k) / (values.length - 1);
+  const y = (value) => height - edge - ((height - 2 * edge) * (value - bottom)) / (top - bottom || 1);
+  const point = (k) => `${x(k).toFixed(1)},${y(values[k]).toFixed(1)}`;
+  const what = explanation.isOutput ? "Score" : "Probability";
+  const svg = makeSvg("svg", {
+    class: "curve", viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `${what} of ${group.label} after each deletion: ${values.map((v) => v.toFixed(3)).join(", ")}`,
+  });
+  for (const value of [bottom, (bottom + top) / 2, top]) {
+    svg.append(
+      makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+      makeSvg("text", { x: left - 4, y: y(value) + 3, "text-anchor": "end" }, value.toFixed(explanation.isOutput ? 2 : 1)));
+  }
+  svg.append(
+    makeSvg("text", { x: left, y: height - 3 }, "0"),
+    makeSvg("text", { x: width - right, y: height - 3, "text-anchor": "end" }, `${values.length - 1} deleted`),
+    makeSvg("polyline", { class: "line", points: values.map((_, k) => point(k)).join(" ") }));
+  values.forEach((value, k) => svg.append(makeSvg("circle", { cx: x(k), cy: y(value), r: 2 })));
+  const now = Math.min(group.deleted, values.length - 1);
+  svg.append(makeSvg("circle", { class: "now", cx: x(now), cy: y(values[now]), r: 5 }));
+  return [svg];
+}
