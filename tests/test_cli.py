@@ -135,3 +135,45 @@ def test_joined_emoji_reach_the_terminal_whole(model: str) -> None:
 
 def test_version() -> None:
     assert run(app, ["--version"]).output.startswith("textsobol 0.")
+
+
+def test_pages_and_plots_are_written(model: str, tmp_path: Path) -> None:
+    html, png = tmp_path / "review.html", tmp_path / "review.svg"
+    command = ["explain", TEXT, "-m", model, "--html", str(html), "--png", str(png), "--json"]
+    result = run(app, [*command, "--interactions", "3", "--budget", "40"])
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert len(data["pairs"]) == 3
+    assert data["whatif"], "the slider of a page needs it"
+    assert "<!doctype html>" in html.read_text()
+    assert "<svg" in png.read_text()
+    plain = json.loads(run(app, ["explain", TEXT, "-m", model, "--json"]).stdout)
+    assert plain["whatif"] == {}
+    without = run(app, [*command, "--no-whatif"])
+    assert json.loads(without.stdout)["whatif"] == {}
+
+
+def test_the_page_is_opened(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    page = tmp_path / "a review.html"
+    result = run(app, ["explain", TEXT, "-m", model, "--html", str(page), "--open"])
+    assert result.exit_code == 0, result.output
+    assert opened == [page.as_uri()]
+    assert "without" in result.output, "what the deletions do is told in the terminal, too"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--open"], "--open needs --html"),
+        (["--html", "review.pdf"], "ends in .html"),
+        (["--png", "review"], "ends in .png or .svg"),
+        (["--html", "nowhere/review.html"], "no directory"),
+    ],
+)
+def test_files_are_checked_before_the_model_is_asked(options: list[str], message: str) -> None:
+    result = run(app, ["explain", TEXT, "--model", "nowhere", *options])
+    assert result.exit_code == 2
+    told = " ".join(result.output.replace("\u2502", " ").split())
+    assert message in told

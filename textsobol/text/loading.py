@@ -1,7 +1,8 @@
 """From what a user has, a pipeline, a model, a path or a function, to a classifier."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,10 @@ def _load(path: str) -> tuple[Any, Any]:
         raise ValueError(f"cannot load a text classifier from {path!r}: there is no such directory")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
-        model, loaded = AutoModelForSequenceClassification.from_pretrained(
-            path, output_loading_info=True
-        )
+        with _no_bar() if Path(path).is_dir() else nullcontext():  # a download keeps its bar
+            model, loaded = AutoModelForSequenceClassification.from_pretrained(
+                path, output_loading_info=True
+            )
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
@@ -95,6 +97,20 @@ def _load(path: str) -> tuple[Any, Any]:
             f"{', '.join(missing[:4])}"
         )
     return model, tokenizer
+
+
+@contextmanager
+def _no_bar() -> Iterator[None]:
+    """Reading weights from a disk takes a moment: transformers' bar would only stay behind."""
+    from transformers.utils import logging
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _check_labels(labels: Sequence[str] | None, name: str) -> None:
