@@ -10,10 +10,13 @@ from pathlib import Path
 
 from textsobol import TextExplainer
 
-REVIEW = """A gripping, beautifully acted film, ruined by its dull ending.
-
-The script is not good: clumsy, lifeless, and far too long. Still, I liked the music and the
-wonderful photography."""
+REVIEW = (
+    "A gripping, beautifully acted film, ruined by its dull ending.\n\n"
+    "For an hour I was delighted: the music is wonderful, the two leads are a joy to watch, and "
+    "the first murder is staged with real wit. Then the script gives up. The detective explains "
+    "everything, twice, in a clumsy and lifeless monologue, and the last half hour is not good at "
+    "all. What a waste of a great cast! Still, I liked the photography, and I have seen worse."
+)
 
 parser = argparse.ArgumentParser(description="Write a page with a review's words highlighted.")
 parser.add_argument("--out", type=Path, default=Path(), help="directory for the files")

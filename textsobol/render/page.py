@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("numbers.js", "details.js", "curve.js", "explanation.js")
 _TABLE = 15  # words listed where scripts do not run
+_SHORT = 12  # lines of a text that leave room below them
 
 
 def explanation_html(explanation: TextExplanation) -> str:
@@ -72,11 +73,18 @@ def framed(page: str, height: int) -> str:
 
 def notebook_html(explanation: TextExplanation) -> str:
     """The page of an explanation for a notebook's cell, about as high as it needs to be."""
-    texts = [explanation.text] if isinstance(explanation.text, str) else explanation.text
     n_bars = min(15, sum(word.status == "scored" for word in explanation.words))
-    lines = sum(len(line) // 60 + 1 for text in texts for line in text.splitlines())
-    beside = n_bars * 27 + 120 + (280 if explanation.whatif else 0)
-    return framed(explanation_html(explanation), round(min(900, 260 + max(lines * 33, beside))))
+    n_lines = _n_lines(explanation)
+    whatif = 260 if explanation.whatif else 0
+    left = n_lines * 33 + (whatif if n_lines <= _SHORT else 0)
+    right = n_bars * 26 + 100 + (whatif if n_lines > _SHORT else 0)
+    return framed(explanation_html(explanation), min(900, 270 + max(left, right)))
+
+
+def _n_lines(explanation: TextExplanation) -> int:
+    """About how many lines the text has beside the bars."""
+    texts = [explanation.text] if isinstance(explanation.text, str) else explanation.text
+    return sum(len(line) // 60 + 1 for text in texts for line in text.splitlines())
 
 
 def render(
@@ -124,6 +132,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "name": name,
         "explanation": explanation,
         "parts": parts_of(explanation, strongest),
+        "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),
         "footer": footer_of(explanation),

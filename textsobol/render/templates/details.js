@@ -37,7 +37,7 @@ class Details {
     this.anchor = null;
     this.box.hidden = true;
     for (const marked of document.querySelectorAll(".looked, .partner")) {
-      marked.classList.remove("looked", "partner", "weakens");
+      marked.classList.remove("looked", "partner", "weakens", "unsure");
     }
   }
 }

@@ -58,8 +58,10 @@ class Card {
     this.bars.querySelector(`[data-word="${word}"]`)?.classList.add("looked");
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       this.spans[other].classList.add("partner");
-      this.spans[other].classList.toggle("weakens", score[0] < 0);
-      this.spans[other].dataset.pair = signed(score[0], 2);
+      const [effect, low, high] = score;
+      this.spans[other].classList.toggle("weakens", effect < 0);
+      this.spans[other].classList.toggle("unsure", low === null || (low <= 0 && high >= 0));
+      this.spans[other].dataset.pair = signed(effect, 2);
     }
   }
 
