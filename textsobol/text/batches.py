@@ -78,7 +78,9 @@ class LogitRunner:
         tick(len(rows) - len(new))
         new_keys, new_rows = list(new), [self._readable(row) for row in new.values()]
         lengths = np.array([len(row.ids) for row in new_rows], dtype=np.int64)
-        with _inference(self._model):
+        import torch
+
+        with in_evaluation(self._model), torch.inference_mode():
             for batch in self._batches(np.argsort(-lengths, kind="stable"), lengths):
                 values = self._forward([new_rows[k] for k in batch])
                 self._known.update(zip((new_keys[k] for k in batch), values, strict=True))
@@ -167,15 +169,12 @@ def _key(row: Row) -> bytes:
 
 
 @contextmanager
-def _inference(model: Any) -> Iterator[None]:
-    """Evaluation mode and no gradients; every module's mode is restored, also after an error."""
-    import torch
-
+def in_evaluation(model: Any) -> Iterator[None]:
+    """Evaluation mode; every module's mode is restored, also after an error."""
     training = [module for module in model.modules() if module.training]
     try:
         model.eval()
-        with torch.inference_mode():
-            yield
+        yield
     finally:
         for module in training:
             module.training = True

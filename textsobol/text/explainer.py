@@ -8,20 +8,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
 from textsobol import __version__
-from textsobol.sobol import BlackBoxError, SobolIndices, sobol_indices
+from textsobol.methods import method_named
+from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.text.classifiers import Classifier, Outputs, Tick
+from textsobol.text.classifiers import Classifier, Tick
 from textsobol.text.explanation import TextExplanation, Word
-from textsobol.text.inputs import Text, checked_budget, checked_texts, chosen_labels, n_pairs_among
+from textsobol.text.game import TextGame
+from textsobol.text.inputs import (
+    Text,
+    checked_budget,
+    checked_texts,
+    method_budget,
+    n_pairs_among,
+)
 from textsobol.text.loading import as_classifier
-from textsobol.text.masked import MaskedText
-from textsobol.text.outputs import SCORES, analysed, probabilities
+from textsobol.text.outputs import SCORES
 from textsobol.text.progress import LateProgress
-from textsobol.text.scores import with_scores, word_pairs
-from textsobol.text.tokens import split_masks, untouched
+from textsobol.text.scores import rows_of, with_scores, word_pairs
+from textsobol.text.tokens import untouched
 from textsobol.text.whatif import deletions
 from textsobol.text.window import WindowWarning, visible_lengths
 from textsobol.text.words import (
@@ -32,7 +37,10 @@ from textsobol.text.words import (
     segmenter_for,
 )
 
-METHODS = ("sobol",)
+_SOBOL_DEFAULTS = {
+    "keep": 0.5, "estimator": "auto", "design": None, "rows": None, "sign": "mean",
+    "interactions": 0,
+}  # fmt: skip
 
 
 class TextExplainer:
@@ -116,7 +124,9 @@ class TextExplainer:
         labels: Sequence[str] | None = None,
         method: str = "sobol",
         estimator: str = "auto",
+        design: str | None = None,
         rows: int | None = None,
+        sign: str | None = "mean",
         seed: int = 0,
         interactions: int = 0,
         whatif: bool = False,
@@ -128,8 +138,11 @@ class TextExplainer:
             budget: forward passes allowed; see `default_budget`.
             keep: probability that a word is present in a masked text.
             labels: labels to analyse; all by default, from the same forward passes.
-            method: ``sobol``.
+            method: ``sobol``, or another one to compare it with; see `textsobol.methods`. The
+                settings below, but for ``seed`` and ``whatif``, are those of ``sobol``.
             estimator: see `textsobol.sobol_indices`.
+            design: see `textsobol.sobol_indices`.
+            sign: see `textsobol.sobol_indices`.
             rows: number of base rows, at most; with ``budget`` left out, exactly.
             seed: the same seed gives the same explanation.
             interactions: also analyse all pairs of that many words, those with the highest
@@ -143,80 +156,69 @@ class TextExplainer:
             BlackBoxError: when the classifier fails; it names the text.
         """
         start = time.perf_counter()
-        if method not in METHODS:
-            raise ValueError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
-        text, texts = checked_texts(text)
-        words, cuts = self._words(texts)
-        scored = [k for k, word in enumerate(words) if word.status == "scored"]
-        if not scored:
-            raise ValueError("nothing to explain: no word of the text can be left out")
-        spans = [
-            [
-                (words[k].start, min(words[k].end, cuts[part]))
-                for k in scored
-                if words[k].part == part
-            ]
-            for part in range(len(texts))
-        ]
-        shown = [whole[:cut] for whole, cut in zip(texts, cuts, strict=True)]
-        passes = self._classifier.passes
-        n_pairs = n_pairs_among(interactions, len(scored))
-        budget = checked_budget(budget, rows, len(scored), passes, n_pairs)
-        outputs, cost = self._classifier.prepare(shown, spans, self._perturbation)
-        design_budget = None if budget is None else budget // passes - 1
-        planned = 1 + (design_budget or (rows or 1) * (len(scored) + n_pairs + 2))
-        with LateProgress(planned, enabled=self._progress) as progress:
+        known = method_named(method)
+        options = {
+            "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
+        }  # fmt: skip
+        with LateProgress(1, enabled=self._progress) as progress:
+            game = self._game(text, labels, progress.tick)
+            passes = self._classifier.passes
+            if method == "sobol":
+                n_pairs = n_pairs_among(interactions, game.n_words)
+                budget = checked_budget(budget, rows, game.n_words, passes, n_pairs)
+                options["pairs"] = min(interactions, game.n_words) if n_pairs else None
+            else:
+                _refuse_options(method, {**options, "interactions": interactions})
+                budget = method_budget(known, budget, game.n_words, passes)
+                options = {}
+            masks = None if budget is None else budget // passes
+            progress.more(masks or (rows or 1) * (game.n_words + 2))
             try:
-                whole = _answer(outputs, np.ones((1, len(scored)), dtype=bool), progress.tick)
-                all_labels = self._classifier.labels(whole.shape[1])
-                chosen = chosen_labels(labels, all_labels)
-
-                def black_box(masks: Array) -> Floats:
-                    values = outputs(masks, progress.tick)
-                    return analysed(values, self._classifier.activation, self._score)[:, chosen]
-
-                result = sobol_indices(
-                    black_box,
-                    len(scored),
-                    estimator=estimator,
-                    keep=keep,
-                    budget=design_budget,
-                    rows=rows,
-                    seed=seed,
-                    pairs=min(interactions, len(scored)) if n_pairs else None,
-                )
-                analysed_labels = [all_labels[k] for k in chosen]
-                words = with_scores(words, scored, result, analysed_labels)
-                by_label = dict(zip(all_labels, self._shares(whole)[0].tolist(), strict=True))
-                curves = {}
-                if whatif:
-
-                    def answer(masks: Array) -> Floats:
-                        progress.more(len(masks))
-                        return self._shares(_answer(outputs, masks, progress.tick))
-
-                    curves = deletions(answer, words, scored, by_label, analysed_labels)
+                found = known.attribute(game.for_methods(), budget=masks, seed=seed, **options)
             except BlackBoxError as error:
-                replacement = self._classifier.replacement(self._perturbation)
-                masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
-                raise _naming_the_text(error, masked) from error
+                raise game.named(error) from error
+            words = with_scores(game, found)
+            curves = {}
+            if whatif:
+
+                def shares(asked: Array) -> Floats:
+                    progress.more(len(asked))
+                    return game.shares(asked)
+
+                curves = deletions(shares, words, game.scored, game.probabilities, game.labels)
         return TextExplanation(
-            text=text,
+            text=game.text,
             words=words,
-            probabilities=by_label,
-            label=max(analysed_labels, key=lambda label: by_label[label]),
+            probabilities=game.probabilities,
+            label=max(game.labels, key=lambda label: game.probabilities[label]),
             cost={
-                "rows": result.n_rows + 1,
-                # All masks include the full one, which is the prediction.
-                "distinct": result.n_distinct + (result.settings.estimator != "exact"),
-                "forwarded": cost.rows,
-                "padding": round(cost.padding_share, 4),
+                **rows_of(found),
+                "forwarded": game.cost.rows + found.passes,
+                "padding": round(game.cost.padding_share, 4),
                 "seconds": time.perf_counter() - start,
             },
-            settings=self._settings(result, budget, method, analysed_labels),
-            pairs=word_pairs(scored, result, analysed_labels),
+            settings={
+                **self._settings(game),
+                "method": method,
+                "budget": budget,
+                "seed": seed,
+                **found.settings,
+            },
+            pairs=word_pairs(game, found),
             whatif=curves,
         )
+
+    def game(self, text: Text, *, labels: Sequence[str] | None = None) -> TextGame:
+        """The text with its words, ready to be asked about; what metrics work on."""
+        return self._game(text, labels, lambda _: None)
+
+    def _game(self, text: Text, labels: Sequence[str] | None, tick: Tick) -> TextGame:
+        text, texts = checked_texts(text)
+        words, cuts = self._words(texts)
+        return TextGame(
+            self._classifier, text, words, cuts,
+            perturbation=self._perturbation, score=self._score, labels=labels, tick=tick,
+        )  # fmt: skip
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
         """Explain texts one by one, as they are asked for; an error names the text's number."""
@@ -250,27 +252,14 @@ class TextExplainer:
                 f"{n_outside} of {len(words)} words lie outside the {self._classifier.name} "
                 f"model's window; it cannot see them, and they are scored 0",
                 WindowWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return words, cuts
 
-    def _shares(self, outputs: Floats) -> Floats:
-        """What is shown of outputs ``(rows, labels)``."""
-        return probabilities(outputs, self._classifier.activation)
-
-    def _settings(
-        self, result: SobolIndices, budget: int | None, method: str, labels: Sequence[str]
-    ) -> dict[str, Any]:
+    def _settings(self, game: TextGame) -> dict[str, Any]:
         return {
             "model": self._classifier.name,
-            "method": method,
-            "estimator": result.settings.estimator,
-            "design": result.settings.design,
-            "keep": result.settings.keep,
-            "base_rows": result.settings.rows,
-            "budget": budget,
-            "seed": result.settings.seed,
-            "labels": list(labels),
+            "labels": list(game.labels),
             "unit": self._unit,
             "perturbation": self._perturbation,
             "ignore": self._ignore,
@@ -284,30 +273,11 @@ def _described(ignore: Ignore) -> str | list[str]:
     return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
 
 
-def _answer(outputs: Outputs, masks: Array, tick: Tick) -> Floats:
-    """Outputs ``(rows, labels)`` outside of the design, for the prediction and for what-if."""
-    try:
-        values = outputs(masks, tick)
-    except Exception as error:
-        raise BlackBoxError(
-            f"the classifier failed: {type(error).__name__}: {error}", masks[0]
-        ) from error
-    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if wrong.size:
-        raise BlackBoxError(
-            f"the classifier returned {values[wrong[0]]}; scores must be finite", masks[wrong[0]]
-        )
-    return values
-
-
-def _naming_the_text(error: BlackBoxError, masked: Sequence[MaskedText]) -> BlackBoxError:
-    """The same error with the text instead of the mask, unless it names one already."""
-    if "text: " in str(error) or "for the text" in str(error):
-        return error
-    masks = split_masks(error.mask[None].astype(bool), masked)
-    text = " / ".join(part.render(own)[0] for part, own in zip(masked, masks, strict=True))
-    shown = text if len(text) <= 300 else text[:300] + " ..."
-    return BlackBoxError(f"{error} (text: {shown!r})", error.mask)
+def _refuse_options(method: str, options: dict[str, Any]) -> None:
+    """Settings of ``sobol`` that another method would silently ignore."""
+    given = [name for name, value in options.items() if value != _SOBOL_DEFAULTS[name]]
+    if given:
+        raise ValueError(f"{', '.join(given)}: setting of method='sobol', not of {method!r}")
 
 
 def _versions() -> dict[str, str]:

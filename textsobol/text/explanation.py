@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,12 @@ class WordScore:
     first_high: float = 0.0
     effect: float = 0.0
     stability: float = 0.0
+
+    @classmethod
+    def alone(cls, score: float) -> "WordScore":
+        """Of a method that tells nothing but a score: all else is not known."""
+        unknown = {field.name: math.nan for field in fields(cls)}
+        return cls(**{**unknown, "score": score, "error": math.inf})
 
 
 @dataclass(frozen=True)
@@ -286,14 +292,19 @@ class TextExplanation:
 def _word_to_dict(word: Word) -> dict[str, Any]:
     data = asdict(word)
     for score in data["scores"].values():
-        # JSON has no infinity: an error that is not known is null.
-        score["error"] = score["error"] if math.isfinite(score["error"]) else None
+        # JSON has no infinity and no NaN: what is not known is null.
+        score.update({name: v if math.isfinite(v) else None for name, v in score.items()})
     return data
 
 
 def _word_from_dict(data: Mapping[str, Any]) -> Word:
     scores = {
-        label: WordScore(**{**score, "error": _known(score["error"], math.inf)})
+        label: WordScore(
+            **{
+                name: _known(value, math.inf if name == "error" else math.nan)
+                for name, value in score.items()
+            }
+        )
         for label, score in data["scores"].items()
     }
     return Word(**{**data, "scores": scores})

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from textsobol.methods.contract import Method
+
 Text = str | tuple[str, str]
 
 
@@ -63,6 +65,20 @@ def checked_budget(
         raise ValueError(
             f"budget={budget}: {n_words} words{pairs} need at least {least} forward passes, one "
             f"for the prediction and {n_words + n_pairs + 1} for one base row{each}"
+        )
+    return budget
+
+
+def method_budget(method: Method, budget: int | None, n_words: int, passes: int) -> int:
+    """The budget of a method other than ours, in forward passes."""
+    if budget is None:
+        natural = default_budget if method.natural is None else method.natural
+        return passes * max(method.least(n_words), natural(n_words))
+    least = passes * method.least(n_words)
+    if budget < least:
+        raise ValueError(
+            f"budget={budget}: {method.title} needs at least {least} forward passes for "
+            f"{n_words} words"
         )
     return budget
 

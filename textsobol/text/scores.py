@@ -1,61 +1,85 @@
 """From the indices of a text's features to the scores of its words and pairs of words."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from textsobol.methods import Attribution
 from textsobol.sobol import SobolIndices
 from textsobol.text.explanation import PairScore, Word, WordPair, WordScore
+from textsobol.text.game import TextGame
 
 _TOP = 10  # the top whose stability is told
 _RESAMPLES = 200
 
 
-def with_scores(
-    words: Sequence[Word], scored: Sequence[int], result: SobolIndices, labels: Sequence[str]
-) -> tuple[Word, ...]:
-    """The words, those numbered in ``scored`` with what they did to every label."""
+def with_scores(game: TextGame, found: Attribution) -> tuple[Word, ...]:
+    """The game's words, with what they did to every label."""
+    finished = list(game.words)
+    scores = _plain_scores(found) if found.indices is None else _sobol_scores(found.indices)
+    for k, own in zip(game.scored, scores, strict=True):
+        finished[k] = replace(finished[k], scores=dict(zip(game.labels, own, strict=True)))
+    return tuple(finished)
+
+
+def _plain_scores(found: Attribution) -> list[list[WordScore]]:
+    """Of a method that tells neither how sure it is nor shares of a variance."""
+    return [[WordScore.alone(float(value)) for value in row] for row in found.scores]
+
+
+def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
+    """Scores (words, labels) with everything that indices tell."""
     low, high = result.interval(0.95)
     first_low, first_high = result.interval(0.95, of="first")
     n_base = result.settings.rows
     if result.settings.estimator == "flip" and n_base == 1:
         stability = np.zeros_like(result.total)  # one row cannot tell
     else:
-        k = min(_TOP, len(scored))
+        k = min(_TOP, len(result.total))
         stability = result.rank_stability(k, resamples=_RESAMPLES)
-    finished = list(words)
-    for place, k in enumerate(scored):
-        scores = {}
-        for column, label in enumerate(labels):
-            at = (place, column)
+    n_words, n_labels = result.total.shape
+    scores = []
+    for word in range(n_words):
+        own = []
+        for label in range(n_labels):
+            at = (word, label)
             sign = float(np.sign(result.signed[at]))
             ends = sorted((sign * float(low[at]), sign * float(high[at])))
-            scores[label] = WordScore(
-                score=float(result.signed[at]),
-                error=float(result.total_error[at]),
-                low=ends[0],
-                high=ends[1],
-                total=float(result.total[at]),
-                first=float(result.first[at]),
-                first_low=float(first_low[at]),
-                first_high=float(first_high[at]),
-                effect=float(result.effect[at]),
-                stability=float(stability[at]),
+            own.append(
+                WordScore(
+                    score=float(result.signed[at]),
+                    error=float(result.total_error[at]),
+                    low=ends[0],
+                    high=ends[1],
+                    total=float(result.total[at]),
+                    first=float(result.first[at]),
+                    first_low=float(first_low[at]),
+                    first_high=float(first_high[at]),
+                    effect=float(result.effect[at]),
+                    stability=float(stability[at]),
+                )
             )
-        finished[k] = replace(words[k], scores=scores)
-    return tuple(finished)
+        scores.append(own)
+    return scores
 
 
-def word_pairs(
-    scored: Sequence[int], result: SobolIndices, labels: Sequence[str]
-) -> tuple[WordPair, ...]:
+def rows_of(found: Attribution) -> dict[str, int]:
+    """Rows of the design and distinct ones, the prediction included, where there is a design."""
+    result = found.indices
+    if result is None:
+        return {}
+    # All masks include the full one, which is the prediction.
+    more = result.settings.estimator != "exact"
+    return {"rows": result.n_rows + 1, "distinct": result.n_distinct + more}
+
+
+def word_pairs(game: TextGame, found: Attribution) -> tuple[WordPair, ...]:
     """The pairs that were analysed, by the numbers of their words."""
-    pairs = result.pairs
-    if pairs is None:
+    if found.indices is None or found.indices.pairs is None:
         return ()
+    pairs = found.indices.pairs
     low, high = pairs.interval(0.95, of="effect")
-    found = []
+    analysed = []
     for place, (one, other) in enumerate(pairs.pairs.tolist()):
         scores = {
             label: PairScore(
@@ -64,7 +88,8 @@ def word_pairs(
                 high=float(high[place, column]),
                 total=float(pairs.total[place, column]),
             )
-            for column, label in enumerate(labels)
+            for column, label in enumerate(game.labels)
         }
-        found.append(WordPair((scored[one], scored[other]), scores))
-    return tuple(found)
+        numbers = game.scored[one], game.scored[other]
+        analysed.append(WordPair(numbers, scores))
+    return tuple(analysed)

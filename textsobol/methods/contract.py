@@ -1,0 +1,89 @@
+"""What every attribution method keeps to: a game, a budget and a seed in, scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textsobol.sobol import SobolIndices
+from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
+from textsobol.sobol.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """The model of a game, seen from the layer that its input first becomes numbers in.
+
+    Attributes:
+        forward: inputs ``(rows, positions, ...)`` to scores ``(rows, labels)``, with gradients.
+        inputs: those of the whole input ``(1, positions, ...)``.
+        owners: the feature that a position belongs to, -1 for none ``(positions,)``.
+    """
+
+    forward: Callable[[Tensor], Tensor]
+    inputs: Tensor
+    owners: Integers
+
+
+@dataclass(frozen=True)
+class Game:
+    """What is to be explained, as a method sees it.
+
+    Attributes:
+        black_box: masks ``(rows, features)`` to scores ``(rows, labels)``.
+        n_features: number of features d.
+        differentiable: the same scores with gradients, or ``None`` for a true black box.
+    """
+
+    black_box: BlackBox
+    n_features: int
+    differentiable: Callable[[], Differentiable] | None = None
+
+    def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
+        """Masks to scores, each distinct mask once, never more than the budget allows."""
+        evaluator = Evaluator(self.black_box, self.n_features, budget=budget)
+        return lambda masks: evaluator([np.asarray(masks, dtype=bool)])
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What a method found.
+
+    Attributes:
+        scores: signed where the method tells signs ``(features, labels)``.
+        settings: what made the scores, for the record.
+        passes: forward passes beside those of the black box.
+        indices: errors and intervals, if the method has them.
+    """
+
+    scores: Floats
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    passes: int = 0
+    indices: SobolIndices | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """An entry of the registry.
+
+    Attributes:
+        title: how tables call it.
+        attribute: the method itself: a `Game`, ``budget=`` (masks that may be scored, the whole
+            input included) and ``seed=`` to an `Attribution`.
+        kind: ``black box``, ``white box`` (needs gradients) or ``search`` (no attribution, but
+            what can be reached).
+        least: rows that it needs at least, for d features.
+        natural: rows that it takes when no budget is given, or ``None`` for any number.
+    """
+
+    title: str
+    attribute: Callable[..., Attribution]
+    kind: str
+    least: Callable[[int], int]
+    natural: Callable[[int], int] | None = None

@@ -1,0 +1,97 @@
+"""Methods that look at gradients, through captum, on the layer where words become vectors.
+
+Attributions of single numbers are summed up to features. All settings are those of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from textsobol.methods.contract import Attribution, Differentiable, Game
+
+SAMPLES, NOISE = 80, 0.2  # of SmoothGrad
+STEPS = 80  # of integrated gradients
+_BATCH = 16  # rows forwarded together
+
+
+def saliency(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Absolute gradient (Simonyan et al. 2014)."""
+
+    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+        return captum.Saliency(model.forward).attribute(model.inputs, target=label)
+
+    return _attribution(game, attribute, passes=1)
+
+
+def gradient_input(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Gradient times input (Shrikumar et al. 2017)."""
+
+    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+        return captum.InputXGradient(model.forward).attribute(model.inputs, target=label)
+
+    return _attribution(game, attribute, passes=1)
+
+
+def smoothgrad(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Mean absolute gradient of noisy inputs (Smilkov et al. 2017)."""
+    import torch
+
+    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+        noisy = captum.NoiseTunnel(captum.Saliency(model.forward))
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return noisy.attribute(
+                model.inputs,
+                nt_type="smoothgrad",
+                nt_samples=SAMPLES,
+                nt_samples_batch_size=_BATCH,
+                stdevs=NOISE,
+                target=label,
+            )
+
+    return _attribution(game, attribute, passes=SAMPLES, settings={"samples": SAMPLES})
+
+
+def integrated_gradients(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Gradients along the way from the zero vector (Sundararajan et al. 2017), trapezoid rule."""
+
+    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+        return captum.IntegratedGradients(model.forward).attribute(
+            model.inputs,
+            target=label,
+            n_steps=STEPS,
+            method="riemann_trapezoid",
+            internal_batch_size=_BATCH,
+        )
+
+    return _attribution(game, attribute, passes=STEPS, settings={"steps": STEPS})
+
+
+def _attribution(
+    game: Game,
+    attribute: Callable[[Any, Differentiable, int], Any],
+    *,
+    passes: int,
+    settings: dict[str, Any] | None = None,
+) -> Attribution:
+    if game.differentiable is None:
+        raise ValueError(
+            "gradient methods need a model of transformers (or its pipeline), which takes "
+            "vectors; a function gives no gradients"
+        )
+    try:
+        import captum.attr
+    except ImportError as error:
+        raise ImportError('gradient methods need captum: pip install "textsobol[bench]"') from error
+    model = game.differentiable()
+    n_labels = int(model.forward(model.inputs).shape[1])
+    scores = np.zeros((game.n_features, n_labels))
+    owned = model.owners >= 0
+    for label in range(n_labels):
+        found = attribute(captum.attr, model, label).detach().double().cpu().numpy()[0]
+        by_position = found.reshape(len(model.owners), -1).sum(axis=1)
+        np.add.at(scores[:, label], model.owners[owned], by_position[owned])
+    return Attribution(scores, settings=settings or {}, passes=passes * n_labels + 1)

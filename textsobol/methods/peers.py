@@ -1,0 +1,95 @@
+"""LIME and SHAP, by their own packages, on the same masks as everything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from textsobol.methods.contract import Attribution, Game
+from textsobol.sobol.arrays import Array, Floats
+
+_KERNEL_WIDTH = 25.0  # LimeTextExplainer's
+
+
+def lime(game: Game, *, budget: int, seed: int) -> Attribution:
+    """A linear model of the score near the input (Ribeiro et al. 2016), by lime's own fit.
+
+    Masks and weights are those of ``LimeTextExplainer``: any number of words is left out, each
+    number equally often, and masks near the whole text weigh more.
+    """
+    try:
+        from lime.lime_base import LimeBase
+    except ImportError as error:
+        raise ImportError('method="lime" needs lime: pip install "textsobol[bench]"') from error
+    random = np.random.RandomState(seed)
+    masks = _lime_masks(random, budget, game.n_features)
+    scores = game.scorer(budget)(masks)
+    # Cosine distance to the whole text, in hundredths as in lime.
+    distances = 100 * (1 - np.sqrt(masks.mean(axis=1)))
+    fit = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / _KERNEL_WIDTH**2)), random_state=random)
+    found = np.zeros((game.n_features, scores.shape[1]))
+    for label in range(scores.shape[1]):
+        _, weights, _, _ = fit.explain_instance_with_data(
+            masks.astype(float), scores, distances, label, game.n_features, feature_selection="none"
+        )
+        for feature, weight in weights:
+            found[feature, label] = weight
+    return Attribution(found, settings={"samples": budget})
+
+
+def _lime_masks(random: np.random.RandomState, n_rows: int, n_features: int) -> Array:
+    masks = np.ones((n_rows, n_features), dtype=bool)
+    sizes = random.randint(1, n_features + 1, n_rows - 1)
+    for row, size in enumerate(sizes, start=1):
+        masks[row, random.choice(n_features, size, replace=False)] = False
+    return masks
+
+
+def kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Shapley values by weighted regression (Lundberg & Lee 2017), by shap's KernelExplainer."""
+    shap = _shap()
+    # Two of the rows are the whole input and the empty one.
+    return _shapley(
+        game,
+        budget,
+        seed,
+        lambda f, nothing, everything: np.asarray(
+            shap.KernelExplainer(f, nothing).shap_values(
+                everything, nsamples=budget - 2, l1_reg=0, silent=True
+            )
+        ),
+    )
+
+
+def permutation_shap(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Shapley values by walks there and back (Štrumbelj & Kononenko), by shap's explainer."""
+    shap = _shap()
+
+    def values(f: Any, nothing: Floats, everything: Floats) -> Floats:
+        explainer = shap.explainers.Permutation(f, nothing, seed=seed)
+        return np.asarray(explainer(everything, max_evals=budget, silent=True).values)
+
+    return _shapley(game, budget, seed, values)
+
+
+def _shapley(game: Game, budget: int, seed: int, values: Any) -> Attribution:
+    score = game.scorer()
+    nothing, everything = np.zeros((1, game.n_features)), np.ones((1, game.n_features))
+    state = np.random.get_state()  # noqa: NPY002  (shap draws from it)
+    try:
+        np.random.seed(seed)  # noqa: NPY002
+        found = values(lambda masks: score(masks > 0.5), nothing, everything)
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+    return Attribution(
+        found.reshape(game.n_features, -1).astype(float), settings={"samples": budget}
+    )
+
+
+def _shap() -> Any:
+    try:
+        import shap
+    except ImportError as error:
+        raise ImportError('SHAP methods need shap: pip install "textsobol[bench]"') from error
+    return shap

@@ -1,0 +1,70 @@
+"""Methods that only look at what the model says of masked inputs."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from textsobol.methods.contract import Attribution, Game
+from textsobol.sobol.arrays import Array, Floats
+
+GREEDY_DELETIONS = 20
+
+
+def random_scores(game: Game, *, budget: int, seed: int) -> Attribution:
+    """A random order: what every method has to beat."""
+    n_labels = game.scorer()(np.ones((1, game.n_features))).shape[1]
+    draw = np.random.default_rng(seed).uniform(size=(game.n_features, 1))
+    return Attribution(np.repeat(draw, n_labels, axis=1))
+
+
+def occlusion(game: Game, *, budget: int, seed: int) -> Attribution:
+    """What the score loses when a feature alone is left out (Zeiler & Fergus 2014)."""
+    whole = np.ones((1, game.n_features), dtype=bool)
+    scores = game.scorer(budget)(np.concatenate([whole, ~np.eye(game.n_features, dtype=bool)]))
+    return Attribution(scores[0] - scores[1:])
+
+
+def rise(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Mean score of random masks that have the feature (Petsiuk et al. 2018), keep rate 0.5.
+
+    The mean over all masks is taken off, so that scores have a sign; the order is the same.
+    """
+    # One mask of the budget is the whole input, which is scored in any case.
+    masks = np.random.default_rng(seed).random((budget - 1, game.n_features)) < 0.5
+    scores = game.scorer(budget)(masks)
+    present = masks.sum(axis=0)[:, None]
+    with_feature = masks.T.astype(float) @ scores / np.maximum(present, 1)
+    mean = scores.mean(axis=0)
+    return Attribution(
+        np.where(present > 0, with_feature - mean, 0.0), settings={"samples": budget}
+    )
+
+
+def greedy(game: Game, *, budget: int, seed: int) -> Attribution:
+    """A search for the deletions that hurt most: all words are tried anew after each one.
+
+    Not an attribution, but about the best that deletion allows. The word that went first has the
+    highest score; words that stayed have none.
+    """
+    score = game.scorer(budget)
+    n_labels = score(np.ones((1, game.n_features))).shape[1]
+    found = np.zeros((game.n_features, n_labels))
+    n_deletions = min(GREEDY_DELETIONS, game.n_features)
+    for label in range(n_labels):
+        for place, feature in enumerate(_greedy_order(score, game.n_features, label, n_deletions)):
+            found[feature, label] = 1 - place / n_deletions
+    return Attribution(found, settings={"deletions": n_deletions})
+
+
+def _greedy_order(
+    score: Callable[[Array], Floats], n_features: int, label: int, n_deletions: int
+) -> list[int]:
+    present = np.ones(n_features, dtype=bool)
+    order: list[int] = []
+    while len(order) < n_deletions:
+        left = np.flatnonzero(present)
+        masks = np.repeat(present[None], len(left), axis=0)
+        masks[np.arange(len(left)), left] = False
+        order.append(int(left[np.argmin(score(masks)[:, label])]))
+        present[order[-1]] = False
+    return order

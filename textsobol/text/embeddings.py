@@ -1,0 +1,97 @@
+"""A classifier seen from its embedding layer: what methods that need gradients work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textsobol.methods.contract import Differentiable
+from textsobol.sobol.arrays import Integers
+from textsobol.text.batches import in_evaluation
+from textsobol.text.classifiers import HuggingFaceClassifier
+from textsobol.text.tokens import untouched
+from textsobol.text.words import Span
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def embedded(
+    classifier: HuggingFaceClassifier,
+    texts: Sequence[str],
+    spans: Sequence[Sequence[Span]],
+    score: str,
+    labels: Sequence[int],
+) -> Differentiable:
+    """The scores of a text as a function of its tokens' vectors.
+
+    Args:
+        classifier: a model of transformers with its tokenizer.
+        texts: the text or pair, as much as the model sees of it.
+        spans: of the features, for each text.
+        score: what is analysed; see `outputs.analysed`.
+        labels: numbers of the labels.
+    """
+    import torch
+
+    model, tokenizer = classifier.model, classifier.tokenizer
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError("gradient methods need a fast tokenizer, which knows where a token stands")
+    with untouched(tokenizer):
+        encoding = tokenizer(
+            *([text] for text in texts),
+            return_offsets_mapping=True, truncation=False, padding=False, verbose=False,
+        )  # fmt: skip
+    layer = model.get_input_embeddings()
+    device = next(layer.parameters()).device
+    ids = torch.tensor(encoding["input_ids"], device=device)
+    with torch.no_grad():
+        vectors = layer(ids)
+    types = None
+    if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
+        types = torch.tensor(encoding["token_type_ids"], device=device)
+
+    def forward(inputs: Tensor) -> Tensor:
+        rows = len(inputs)
+        more = {} if types is None else {"token_type_ids": types.expand(rows, -1)}
+        seen = torch.ones(inputs.shape[:2], dtype=torch.long, device=device)
+        # cuDNN refuses gradients of recurrent layers outside of training.
+        with in_evaluation(model), torch.backends.cudnn.flags(enabled=False):
+            logits = model(inputs_embeds=inputs, attention_mask=seen, **more).logits
+        return _analysed(logits, classifier.activation, score)[:, list(labels)]
+
+    owners = _owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
+    return Differentiable(forward, vectors, owners)
+
+
+def _analysed(logits: Tensor, activation: str, score: str) -> Tensor:
+    """`outputs.analysed` with gradients."""
+    import torch
+
+    if activation == "none":
+        return logits
+    if score == "probability":
+        return torch.softmax(logits, 1) if activation == "softmax" else torch.sigmoid(logits)
+    if activation == "sigmoid":
+        return logits
+    every = torch.arange(logits.shape[1])
+    others = [torch.logsumexp(logits[:, every != label], 1) for label in every]
+    return logits - torch.stack(others, 1)
+
+
+def _owners(
+    offsets: Sequence[tuple[int, int]], parts: Sequence[Any], spans: Sequence[Sequence[Span]]
+) -> Integers:
+    """The feature of every token ``(tokens,)``; -1 for special tokens and punctuation."""
+    owners = np.full(len(offsets), -1, dtype=np.int64)
+    first = np.cumsum([0, *map(len, spans)])
+    for token, ((start, end), part) in enumerate(zip(offsets, parts, strict=True)):
+        if part is None:
+            continue
+        for number, (word_start, word_end) in enumerate(spans[part]):
+            if start < word_end and end > word_start:
+                owners[token] = first[part] + number
+                break
+    return owners
