@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -41,13 +42,21 @@ def rank_correlation(
         for each in (one, other)
     ]
     common = sorted(scores[0].keys() & scores[1].keys())
-    ranks = [_ranks([each[word] for word in common]) for each in scores]
-    if len(common) < 2 or any(np.ptp(r) == 0 for r in ranks):
-        return math.nan
-    return float(np.corrcoef(ranks)[0, 1])
+    return spearman(*([each[word] for word in common] for each in scores))
 
 
-def _ranks(values: list[float]) -> np.ndarray:
+def spearman(one: ArrayLike, other: ArrayLike) -> float:
+    """Spearman's rank correlation; NaN where it is not defined.
+
+    Example:
+        >>> spearman([1, 2, 3], [10, 20, 15])
+        0.5
+        >>> spearman([1, 2, 3], [1, 1, 1])
+        nan
+    """
     from scipy.stats import rankdata
 
-    return np.asarray(rankdata(values), dtype=float)
+    ranks = np.stack([rankdata(one), rankdata(other)])
+    if ranks.shape[1] < 2 or (np.ptp(ranks, axis=1) == 0).any():
+        return math.nan
+    return float(np.corrcoef(ranks)[0, 1])

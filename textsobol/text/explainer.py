@@ -164,15 +164,15 @@ class TextExplainer:
             game = self._game(text, labels, progress.tick)
             passes = self._classifier.passes
             if method == "sobol":
-                n_pairs = n_pairs_among(interactions, game.n_words)
-                budget = checked_budget(budget, rows, game.n_words, passes, n_pairs)
-                options["pairs"] = min(interactions, game.n_words) if n_pairs else None
+                n_pairs = n_pairs_among(interactions, game.n_features)
+                budget = checked_budget(budget, rows, game.n_features, passes, n_pairs)
+                options["pairs"] = min(interactions, game.n_features) if n_pairs else None
             else:
                 _refuse_options(method, {**options, "interactions": interactions})
-                budget = method_budget(known, budget, game.n_words, passes)
+                budget = method_budget(known, budget, game.n_features, passes)
                 options = {}
             masks = None if budget is None else budget // passes
-            progress.more(masks or (rows or 1) * (game.n_words + 2))
+            progress.more(masks or (rows or 1) * (game.n_features + 2))
             try:
                 found = known.attribute(game.for_methods(), budget=masks, seed=seed, **options)
             except BlackBoxError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class TextGame:
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
 
     @property
-    def n_words(self) -> int:
+    def n_features(self) -> int:
         """Number of words that can be left out."""
         return len(self.scored)
 
@@ -77,6 +78,13 @@ class TextGame:
     def prediction(self) -> str:
         """The label with the highest probability."""
         return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    def looked_at(self, label: str) -> TextGame:
+        """The same game, with one label analysed; rows known to one are known to both."""
+        other = copy(self)
+        other._chosen = [list(self.probabilities).index(label)]
+        other.labels = [label]
+        return other
 
     def scores(self, masks: Array) -> Floats:
         """What is analysed: masks ``(rows, words)`` to scores ``(rows, analysed labels)``."""
@@ -90,7 +98,7 @@ class TextGame:
     def for_methods(self) -> Game:
         """The game as attribution methods see it."""
         has_gradients = isinstance(self._classifier, HuggingFaceClassifier)
-        return Game(self.scores, self.n_words, self._differentiable if has_gradients else None)
+        return Game(self.scores, self.n_features, self._differentiable if has_gradients else None)
 
     def named(self, error: BlackBoxError) -> BlackBoxError:
         """The same error with the text instead of the mask, unless it names one already."""
