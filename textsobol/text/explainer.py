@@ -15,7 +15,14 @@ from textsobol.sobol import BlackBoxError, SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Outputs, Tick
 from textsobol.text.explanation import TextExplanation, Word
-from textsobol.text.inputs import Text, checked_budget, checked_texts, chosen_labels, n_pairs_among
+from textsobol.text.inputs import (
+    Text,
+    checked_budget,
+    checked_label,
+    checked_texts,
+    chosen_labels,
+    n_pairs_among,
+)
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked import MaskedText
 from textsobol.text.outputs import SCORES, analysed, probabilities
@@ -113,6 +120,7 @@ class TextExplainer:
         *,
         budget: int | None = None,
         keep: float = 0.5,
+        label: str | None = None,
         labels: Sequence[str] | None = None,
         method: str = "sobol",
         estimator: str = "auto",
@@ -127,6 +135,7 @@ class TextExplainer:
             text: the text, or a pair of texts.
             budget: forward passes allowed; see `default_budget`.
             keep: probability that a word is present in a masked text.
+            label: the label to look at; by default the likeliest of those analysed.
             labels: labels to analyse; all by default, from the same forward passes.
             method: ``sobol``.
             estimator: see `textsobol.sobol_indices`.
@@ -135,8 +144,8 @@ class TextExplainer:
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
             whatif: also ask the classifier what it says when the words that speak most for a
-                label are deleted one after another: up to 20 forward passes for each of the
-                five likeliest labels, on top of the budget.
+                label are deleted one after another, for the five likeliest labels and the one
+                looked at: up to 20 masked texts a label, on top of the budget.
 
         Raises:
             ValueError: when there is nothing to explain, or a setting is out of range.
@@ -170,6 +179,9 @@ class TextExplainer:
                 whole = _answer(outputs, np.ones((1, len(scored)), dtype=bool), progress.tick)
                 all_labels = self._classifier.labels(whole.shape[1])
                 chosen = chosen_labels(labels, all_labels)
+                analysed_labels = [all_labels[k] for k in chosen]
+                by_label = dict(zip(all_labels, self._shares(whole)[0].tolist(), strict=True))
+                looked_at = checked_label(label, analysed_labels, by_label)
 
                 def black_box(masks: Array) -> Floats:
                     values = outputs(masks, progress.tick)
@@ -185,17 +197,15 @@ class TextExplainer:
                     seed=seed,
                     pairs=min(interactions, len(scored)) if n_pairs else None,
                 )
-                analysed_labels = [all_labels[k] for k in chosen]
                 words = with_scores(words, scored, result, analysed_labels)
-                by_label = dict(zip(all_labels, self._shares(whole)[0].tolist(), strict=True))
-                curves = {}
+                curves, n_design = {}, cost.rows
                 if whatif:
 
                     def answer(masks: Array) -> Floats:
                         progress.more(len(masks))
                         return self._shares(_answer(outputs, masks, progress.tick))
 
-                    curves = deletions(answer, words, scored, by_label, analysed_labels)
+                    curves = deletions(answer, words, scored, by_label, analysed_labels, looked_at)
             except BlackBoxError as error:
                 replacement = self._classifier.replacement(self._perturbation)
                 masked = [MaskedText(t, s, replacement) for t, s in zip(shown, spans, strict=True)]
@@ -204,12 +214,13 @@ class TextExplainer:
             text=text,
             words=words,
             probabilities=by_label,
-            label=max(analysed_labels, key=lambda label: by_label[label]),
+            label=looked_at,
             cost={
                 "rows": result.n_rows + 1,
                 # All masks include the full one, which is the prediction.
                 "distinct": result.n_distinct + (result.settings.estimator != "exact"),
                 "forwarded": cost.rows,
+                "whatif": cost.rows - n_design,
                 "padding": round(cost.padding_share, 4),
                 "seconds": time.perf_counter() - start,
             },
