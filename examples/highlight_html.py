@@ -1,5 +1,7 @@
 """Look at an explanation: write a page with the words highlighted, and a plot.
 
+The plot needs matplotlib: pip install -c constraints.txt ".[plot]"
+
 Run:  python examples/highlight_html.py            # writes review.html and review.png
       python examples/highlight_html.py --open     # and opens the page in a browser
 """

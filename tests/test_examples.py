@@ -38,5 +38,7 @@ def test_the_notebook_runs_and_shows_a_page(tmp_path: Path) -> None:
         if cell.cell_type == "code"
         for output in cell.outputs
     ]
+    printed = [o for cell in notebook.cells for o in cell.get("outputs", ()) if "text" in o]
+    assert any("95 % interval" in output["text"] for output in printed)
     assert sum("<iframe" in data.get("text/html", "") for data in shown) == 2
     assert sum("image/png" in data for data in shown) == 1

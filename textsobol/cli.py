@@ -6,6 +6,7 @@ import warnings
 import webbrowser
 from collections.abc import Callable
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -116,7 +117,7 @@ def explain(
         bool | None,
         typer.Option(
             help="Delete the strongest words one by one and tell what the model says then: up to "
-            "20 more forward passes a label. By default on with --html and --png.",
+            "20 more masked texts a label, beyond the budget. By default on with --html and --png.",
             show_default=False,
         ),
     ] = None,
@@ -149,6 +150,8 @@ def explain(
         raise typer.BadParameter("--open needs --html FILE")
     _check_suffix("--html", html, (".html",))
     _check_suffix("--png", png, (".png", ".svg"))
+    if png is not None and find_spec("matplotlib") is None:
+        _fail(ImportError('--png needs matplotlib: pip install "textsobol[plot]"'))
     content = _content(text)
     if not content.strip():
         _fail(ValueError("nothing to explain: the text is empty or blank"))
@@ -167,12 +170,11 @@ def explain(
                 "keep": keep,
                 "seed": seed,
                 "interactions": interactions,
+                "label": label,
                 "whatif": (html or png) is not None if whatif is None else whatif,
             },
             quiet=quiet,
         )
-        if label is not None:
-            explanation = explanation.for_label(label)
         for path in filter(None, (html, png)):
             explanation.save(path)
     except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
@@ -203,9 +205,9 @@ def _content(text: str | None) -> str:
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     if text is None:
         raise typer.BadParameter("give a text, a file, or - for standard input")
-    if _exists(text, Path.is_file):
+    if text and _exists(text, Path.is_file):
         return Path(text).read_bytes().decode("utf-8", "replace")
-    if _exists(text, Path.is_dir):
+    if text and _exists(text, Path.is_dir):
         raise typer.BadParameter(f"{text!r} is a directory; give a file or a text")
     if text.endswith(_TEXT_SUFFIXES) and not any(c.isspace() for c in text):
         raise typer.BadParameter(f"there is no file {text!r}")

@@ -52,8 +52,10 @@ def look(browser: Browser, tmp_path: Path) -> Look:
         page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: troubles.append(f"request: {request.url}"))
         page.goto(path.as_uri())
-        yield page
-        context.close()
+        try:
+            yield page
+        finally:
+            context.close()
         asked = {trouble for trouble in troubles if trouble != f"request: {path.as_uri()}"}
         assert {trouble for trouble in asked if not trouble.startswith("request: data:")} == set()
 

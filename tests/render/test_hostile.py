@@ -36,7 +36,7 @@ HOSTILE = {
 @pytest.mark.parametrize("width", [375, 1200])
 def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int) -> None:
     text = HOSTILE[name]
-    explanation = TextExplainer(length, labels=[text[:60], "other"][:1])(text, whatif=True, rows=2)
+    explanation = TextExplainer(length, labels=[text[:60]])(text, whatif=True, rows=2)
     pages = {
         ".card .text": explanation_html(explanation),
         ".item > .text": report_html([explanation, explanation], truth=[0, 0], title=text),

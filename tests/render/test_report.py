@@ -1,5 +1,9 @@
 """Many texts in one page, in a real browser."""
 
+import math
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -7,7 +11,9 @@ from playwright.sync_api import expect
 
 from tests.render.conftest import Look
 from tests.render.samples import LABELS, sentiment
-from textsobol import TextExplainer, TextExplanation, save_report
+from tests.text.tiny import counting_bert, tokenizer
+from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, save_report
+from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
 from textsobol.text.corpus import corpus_words
 
@@ -63,6 +69,7 @@ def test_texts_get_the_colours_of_their_own_page(
     with look(report_html(explanations)) as page:
         for number, explanation in enumerate(explanations):
             spans = page.locator(".item").nth(number).locator(".w")
+            expect(spans).to_have_count(len(explanation.words))
             assert spans.all_inner_texts() == [word.text for word in explanation.words]
             classes = spans.evaluate_all("all => all.map((w) => w.className)")
             for name, word in zip(classes, explanation.words, strict=True):
@@ -83,7 +90,7 @@ def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) 
         item.locator(".opened .w", has_text="awful").hover()
         expect(page.locator("#details")).to_contain_text("rank")
         assert "seed 0" in item.locator("footer").inner_text()
-        item.get_by_role("button", name="Details").click()
+        item.get_by_role("button", name="Close").click()
         expect(item.locator(".opened")).to_be_hidden()
 
 
@@ -104,6 +111,81 @@ def test_the_words_of_all_texts_lead_to_their_texts(
         assert shown == [TEXTS[0], TEXTS[2], TEXTS[4]]
         page.locator("#corpus-least").fill("4")
         assert page.locator("#corpus button").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "texts"),
+    [
+        ("!!!", ["so good!!! really", "no!!!", "good film"]),
+        ("\u7535\u5f71", ["\u8fd9\u90e8\u7535\u5f71", "good"]),
+        ("stra\u00dfe", ["Stra\u00dfe good", "good"]),
+        ("two\nlines", ["two\nlines good", "good"]),
+    ],
+)
+def test_every_word_of_the_corpus_finds_its_texts(look: Look, word: str, texts: list[str]) -> None:
+    def cut(text: str) -> list[tuple[int, int]]:
+        pattern = f"{re.escape(word)}|[a-z]+"
+        return [found.span() for found in re.finditer(pattern, text, re.IGNORECASE)]
+
+    def count(texts: list[str]) -> list[float]:
+        return [text.lower().count(word) + 0.01 * len(text) for text in texts]
+
+    explainer = TextExplainer(count, unit=cut, labels=["much"])
+    with look(report_html(explainer.many(texts))) as page:
+        page.locator("#corpus").get_by_role("button", name=word).first.click()
+        having = [text for text in texts if word in text.lower()]
+        assert page.locator("#count").inner_text() == f"{len(having)} of {len(texts)} texts"
+
+
+def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
+    common = " ".join(f"w{k}" for k in range(150))
+
+    def score(texts: list[str]) -> list[float]:
+        return [5.0 * ("rare" in t) + sum(f"w{k} " in t for k in range(150)) for t in texts]
+
+    explainer = TextExplainer(score, labels=["much"])
+    texts = [common + " end"] * 4 + ["rare thing"]
+    with look(report_html(explainer.many(texts, rows=1, estimator="flip"))) as page:
+        page.locator("#corpus-order").select_option("score")
+        assert page.locator("#corpus button").first.inner_text() == "rare"
+
+
+def test_strange_labels_can_be_chosen(look: Look) -> None:
+    names = ["very  good", " bad", "constructor", ""]
+    explainer = TextExplainer(lambda texts: [[len(t), 1, 2, 3] for t in texts], labels=names)
+    with pytest.warns(ConstantScoreWarning):
+        explanation = explainer("a good film")
+    with look(report_html([explanation])) as page:
+        page.locator("#label").select_option(index=1)
+        assert page.locator("#count").inner_text() == "1 of 1 texts"
+        assert page.locator("#corpus button").count() > 0
+
+
+def test_both_texts_of_a_pair_are_cut_and_named(look: Look) -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
+    explanation = explainer(("the film is good", "a \U0001f600 bad ending"))
+    for html, where in (
+        (report_html([explanation]), ".item"),
+        (explanation_html(explanation), ".card"),
+    ):
+        with look(html) as page:
+            words = page.locator(f"{where} .w")
+            expect(words).to_have_count(len(explanation.words))
+            assert words.all_inner_texts() == [word.text for word in explanation.words]
+            assert page.locator(f"{where} .part").all_inner_texts() == ["first text", "second text"]
+
+
+def test_all_texts_are_coloured_and_whole_on_paper(look: Look) -> None:
+    texts = [f"number {k} is a good film " + "and so on " * 80 for k in range(30)]
+    explanations = TextExplainer(sentiment, labels=LABELS).many(texts, rows=1)
+    with look(report_html(explanations)) as page:
+        assert page.locator(".item:has(.w)").count() < 30
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".item:has(.w.for)").count() == 30
+        assert page.locator(".tools:visible, .item button:visible").count() == 0
+        box = page.locator(".item > .text").first.evaluate("e => e.scrollHeight - e.clientHeight")
+        assert box <= 1, "nothing is cut"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -138,6 +220,7 @@ def test_five_hundred_reviews_stay_small(look: Look) -> None:
     with look(page_of_500) as page:
         assert page.locator("#count").inner_text() == "500 of 500 texts"
         # Only what is in sight has been cut into words.
+        expect(page.locator(".item").first.locator(".w.for").first).to_be_attached()
         assert page.evaluate("document.querySelectorAll('.w').length") < 115_000 / 4
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         expect(page.locator(".item").last.locator(".w.for").first).to_be_attached()
@@ -152,6 +235,10 @@ def test_truth_must_fit(explanations: list[TextExplanation]) -> None:
         report_html(explanations, truth=[2] * 5)
     with pytest.raises(ValueError, match="at least one"):
         report_html([])
+    with pytest.raises(ValueError, match="not of str"):
+        report_html(["a text"])  # type: ignore[list-item]
+    numbers: list[Any] = [1.0, 0.0, math.nan]  # as tables have them
+    assert "2 of 2 predictions" in report_html(explanations[:3], truth=numbers)
 
 
 def test_only_pages_are_written(explanations: list[TextExplanation]) -> None:

@@ -37,6 +37,8 @@ def rank_correlation(
     label = one.label if label is None else label
     if one.text != other.text:
         raise ValueError("the explanations are of different texts")
+    if label not in one.labels or label not in other.labels:
+        raise ValueError(f"label {label!r} was not analysed in both explanations")
     scores = [
         {(w.part, w.start, w.end): w.scores[label].score for w in each.words if label in w.scores}
         for each in (one, other)

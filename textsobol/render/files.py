@@ -17,7 +17,7 @@ def save_report(
     explanations: Iterable[TextExplanation],
     path: str | Path,
     *,
-    truth: Sequence[str | int | None] | None = None,
+    truth: Iterable[str | int | None] | None = None,
     title: str = "Explained texts",
 ) -> None:
     """Write many explanations to one page: texts to filter and sort, and the words of them all.
@@ -27,6 +27,7 @@ def save_report(
         path: the page, an ``.html`` file.
         truth: the true label of every text, by name or by number in the order of the model's
             labels, ``None`` where it is not known. The page then tells right from wrong.
+            Of many labels, the five likeliest of each text can be looked at.
         title: heading of the page.
 
     Example:
@@ -40,7 +41,7 @@ def save_report(
 
 
 def save_comparison(
-    explanations: Mapping[str, TextExplanation] | Sequence[TextExplanation], path: str | Path
+    explanations: Mapping[str, TextExplanation] | Iterable[TextExplanation], path: str | Path
 ) -> None:
     """Write several explanations of one text to a page, on one scale, with their agreement.
 
@@ -51,6 +52,7 @@ def save_comparison(
     from textsobol.render.page import comparison_html
 
     if not isinstance(explanations, Mapping):
+        explanations = list(explanations)
         explanations = dict(zip(names_of(explanations), explanations, strict=True))
     _write_page(path, comparison_html(explanations))
 
@@ -79,12 +81,14 @@ def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
             for name in differing
         ]
         name = ", ".join(said) or f"explanation {number}"
-        names.append(name if name not in names else f"{name} ({number})")
+        while name in names:
+            name += f" ({number})"
+        names.append(name)
     return names
 
 
 def _write_page(path: str | Path, page: str) -> None:
     path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
+    if path.suffix.lower() != ".html":
         raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'}; known: .html")
     path.write_text(page, encoding="utf-8")

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
-from textsobol.render.view import page_data, parts_of, shows_probabilities, strongest_of
+from textsobol.render.view import page_data, parts_of, shown, shows_probabilities, strongest_of
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -30,7 +30,7 @@ def explanation_html(explanation: TextExplanation) -> str:
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
-        title=f"{explanation.prediction}: which words made it so",
+        title=shown(f"{explanation.prediction}: which words made it so"),
         data=[page_data(explanation)],
         cards=[_card(explanation, "", strongest_of(explanation))],
         correlations=[],
@@ -39,26 +39,26 @@ def explanation_html(explanation: TextExplanation) -> str:
 
 def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     """A page of several explanations of the same text, on one scale."""
-    names, shown = list(explanations), list(explanations.values())
-    if len(shown) < 2:
+    names, looked_at = [*map(shown, explanations)], list(explanations.values())
+    if len(looked_at) < 2:
         raise ValueError("a comparison needs at least two explanations")
-    first = shown[0]
-    if any(other.text != first.text for other in shown):
+    first = looked_at[0]
+    if any(other.text != first.text for other in looked_at):
         raise ValueError("a comparison is of one text; save_report shows many")
-    common = [label for label in first.labels if all(label in e.labels for e in shown)]
+    common = [label for label in first.labels if all(label in e.labels for e in looked_at)]
     if not common:
         raise ValueError("the explanations have no label in common")
     label = first.label if first.label in common else common[0]
-    shown = [explanation.for_label(label) for explanation in shown]
-    strongest = max(map(strongest_of, shown))
+    looked_at = [explanation.for_label(label) for explanation in looked_at]
+    strongest = max(map(strongest_of, looked_at))
     return render(
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
-        title=f"{len(shown)} explanations of one text",
-        data=[page_data(explanation) for explanation in shown],
-        cards=[_card(e, name, strongest) for name, e in zip(names, shown, strict=True)],
-        correlations=[_correlations(names, shown, label, common[0]) for label in common],
+        title=f"{len(looked_at)} explanations of one text",
+        data=[page_data(explanation) for explanation in looked_at],
+        cards=[_card(e, name, strongest) for name, e in zip(names, looked_at, strict=True)],
+        correlations=[_correlations(names, looked_at, each, label) for each in common],
     )
 
 
@@ -83,8 +83,8 @@ def notebook_html(explanation: TextExplanation) -> str:
 
 def _n_lines(explanation: TextExplanation) -> int:
     """About how many lines the text has beside the bars."""
-    texts = [explanation.text] if isinstance(explanation.text, str) else explanation.text
-    return sum(len(line) // 60 + 1 for text in texts for line in text.splitlines())
+    lines = [line for text in explanation.texts for line in text.splitlines()]
+    return sum(len(line) // 60 + 1 for line in lines)
 
 
 def render(
@@ -105,7 +105,7 @@ def render(
             script=script,
             digest=digest,
             # In a string of JSON, <, > and & become \u escapes: no text can end the block.
-            data=htmlsafe_json_dumps(data, separators=(",", ":")),
+            data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
             **values,
         )
     )
@@ -113,13 +113,15 @@ def render(
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("textsobol.render"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.filters["shown"] = shown
+    return environment
 
 
 @cache
@@ -132,6 +134,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "name": name,
         "explanation": explanation,
         "parts": parts_of(explanation, strongest),
+        "n_outside": sum(word.status == "outside" for word in explanation.words),
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),
@@ -165,11 +168,11 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
 
 
 def _correlations(
-    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, first: str
+    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, looked_at: str
 ) -> dict[str, Any]:
-    """The table of one label; that of the first is seen before the script runs."""
+    """The table of one label; that of the one looked at is seen before the script runs."""
     rows = [
         (name, [rank_correlation(one, other, label=label) for other in explanations])
         for name, one in zip(names, explanations, strict=True)
     ]
-    return {"label": label, "names": names, "rows": rows, "hidden": label != first}
+    return {"label": label, "names": names, "rows": rows, "hidden": label != looked_at}

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textsobol.render.page import SCRIPTS, footer_of, render, shown_value
-from textsobol.render.view import page_data, parts_of, shown
+from textsobol.render.view import Piece, page_data, parts_of, shown
 from textsobol.text.corpus import CorpusWord, corpus_words
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
-_LISTED = 100  # words of the corpus for and against each label
+_LISTED = 100  # words of the corpus for and against each label, in each order
+_LABELS = 5  # of every text, the likeliest: the page stays small however many there are
 
 
 def report_html(
     explanations: Iterable[TextExplanation],
     *,
-    truth: Sequence[str | int | None] | None = None,
+    truth: Iterable[str | int | None] | None = None,
     title: str = "Explained texts",
 ) -> str:
     """A page of many explanations; see `textsobol.save_report`."""
+    from textsobol.text.explanation import TextExplanation
+
+    if isinstance(explanations, TextExplanation):
+        explanations = [explanations]
     explanations = list(explanations)
     if not explanations:
         raise ValueError("a report needs at least one explanation")
-    true_labels = _true_labels(explanations, truth)
+    strange = next((e for e in explanations if not isinstance(e, TextExplanation)), None)
+    if strange is not None:
+        raise ValueError(
+            f"a report is of explanations, not of {type(strange).__name__}: "
+            f"save_report(explainer.many(texts), path)"
+        )
+    true_labels = _true_labels(explanations, None if truth is None else list(truth))
     items = [_item(e, true) for e, true in zip(explanations, true_labels, strict=True)]
     known = [item["is_right"] for item in items if item["is_right"] is not None]
     return render(
@@ -61,50 +73,71 @@ def _true_labels(
 def _true_label(explanation: TextExplanation, label: str | int | None) -> str | None:
     """The label's name; data sets often have numbers, in the order of the model's labels."""
     names = list(explanation.probabilities)
-    if label is None or label in names:
-        return label
-    if isinstance(label, str) or not 0 <= label < len(names):
+    if label is None or label != label:  # NaN: missing in a table
+        return None
+    if str(label) in names:
+        return str(label)
+    if isinstance(label, str) or label != int(label) or not 0 <= label < len(names):
         raise ValueError(f"unknown true label {label!r}; known: {', '.join(names)}")
-    return names[label]
+    return names[int(label)]
 
 
 def _item(explanation: TextExplanation, true: str | None) -> dict[str, Any]:
-    texts = [explanation.text] if isinstance(explanation.text, str) else list(explanation.text)
     return {
         "prediction": explanation.prediction,
         "value": shown_value(explanation),
         "confidence": explanation.probabilities[explanation.prediction],
         "true": true,
         "is_right": None if true is None else true == explanation.prediction,
-        "texts": [shown(text) for text in texts],
+        "texts": [shown(text) for text in explanation.texts],
     }
 
 
 def _item_data(explanation: TextExplanation) -> dict[str, Any]:
     """The page's data, and where its words stand in the plain text of the page."""
-    cuts = []
-    for pieces in parts_of(explanation):
-        lengths = []
-        for piece in pieces:
-            # A browser counts in UTF-16.
-            length = len(piece.text.encode("utf-16-le")) // 2
-            lengths.append(length if piece.status is not None else -length)
-        cuts.append(lengths)
+    cuts = [[_signed_length(piece) for piece in pieces] for pieces in parts_of(explanation)]
     facts = " · ".join(f"{name} {value}" for name, value in footer_of(explanation))
-    return {**page_data(explanation), "cuts": cuts, "facts": facts}
+    return {**page_data(explanation, _LABELS), "cuts": cuts, "facts": shown(facts)}
 
 
-def _corpus(explanations: Sequence[TextExplanation]) -> dict[str, list[list[Any]]]:
-    """For every label the words with the most weight for it and against it."""
+def _signed_length(piece: Piece) -> int:
+    """As a browser counts, in UTF-16; below 0 for what stands between words."""
+    length = len(piece.text.encode("utf-16-le")) // 2
+    return length if piece.status is not None else -length
+
+
+def _corpus(explanations: Sequence[TextExplanation]) -> list[tuple[str, list[list[Any]]]]:
+    """For every label the words that come first for it and against it, in any of the orders.
+
+    Labels that are predicted often come first.
+    """
     by_label: dict[str, list[CorpusWord]] = {}
     for word in corpus_words(explanations):
         by_label.setdefault(word.label, []).append(word)
-    chosen = {}
-    for label, words in sorted(by_label.items()):
-        speaking = [word for word in words if word.weight > 0][:_LISTED]
-        against = [word for word in words if word.weight < 0][:_LISTED]
-        chosen[label] = [
-            [shown(word.word), word.texts, word.occurrences, word.score, word.effect]
-            for word in (*speaking, *against)
-        ]
-    return chosen
+    predicted = Counter(explanation.prediction for explanation in explanations)
+    return [
+        (
+            shown(label),
+            [
+                [shown(word.word), word.texts, word.occurrences, word.score, word.effect]
+                for word in _first_in_any_order(words)
+            ],
+        )
+        for label, words in sorted(
+            by_label.items(), key=lambda item: (-predicted[item[0]], item[0])
+        )
+    ]
+
+
+def _first_in_any_order(words: Sequence[CorpusWord]) -> list[CorpusWord]:
+    orders: list[Callable[[CorpusWord], float]] = [
+        lambda word: abs(word.weight),
+        lambda word: abs(word.score),
+        lambda word: word.texts,
+    ]
+    chosen: dict[CorpusWord, None] = {}
+    for sign in (1, -1):
+        own = [word for word in words if word.weight * sign > 0]
+        for size in orders:
+            chosen.update(dict.fromkeys(sorted(own, key=size, reverse=True)[:_LISTED]))
+    return list(chosen)

@@ -31,16 +31,20 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     if n_more > 0:
         console.print(f" ... and {n_more} more", style="dim", highlight=False)
     for line in (*_whatif(explanation), *_together(explanation)):
-        console.print(f" {line}", highlight=False, markup=False)
-    console.print(_footer(explanation), style="dim", highlight=False, markup=False)
+        console.print(f" {line}", highlight=False, markup=False, emoji=False)
+    console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
 
 
 def _footer(explanation: TextExplanation) -> str:
     settings, cost = explanation.settings, explanation.cost
-    how = f"{settings['estimator']}, {cost['forwarded']:.0f} forward passes"
-    sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
-    known = sure.get(settings["base_rows"], f"{settings['base_rows']} base rows")
-    return f"{settings['model']}: {how}, {known}, {cost['seconds']:.1f} s"
+    facts = [
+        str(settings.get("estimator", settings.get("method"))),
+        f"{cost['forwarded']:.0f} forward passes",
+    ]
+    if "base_rows" in settings:
+        sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
+        facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
+    return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
 
 
 def _whatif(explanation: TextExplanation) -> list[str]:
@@ -51,18 +55,23 @@ def _whatif(explanation: TextExplanation) -> list[str]:
     turned = [k for k, step in enumerate(steps) if step.prediction != explanation.prediction]
     gone = steps[: turned[0] + 1] if turned else steps
     words = ", ".join(one_line(explanation.words[step.word].text) for step in gone)
-    now = f"; the prediction is then {gone[-1].prediction}" if turned else ""
-    return [f"without {words}: {explanation.label} {gone[-1].probability:.3f}{now}"]
+    now = f"; the prediction is then {one_line(gone[-1].prediction)}" if turned else ""
+    return [f"without {words}: {one_line(explanation.label)} {gone[-1].probability:.3f}{now}"]
 
 
 def _together(explanation: TextExplanation) -> list[str]:
-    """The pairs that do most beyond what each word does alone."""
+    """The pairs that do most beyond what each word does alone, where that is sure."""
     scores = [
         (pair, pair.scores[explanation.label])
         for pair in explanation.pairs
         if explanation.label in pair.scores
     ]
-    strongest = sorted(scores, key=lambda item: -abs(item[1].effect))[:_PAIRS]
+    if not scores:
+        return []
+    sure = [(pair, score) for pair, score in scores if score.low > 0 or score.high < 0]
+    if not sure:
+        return [f"of {len(scores)} pairs of words none clearly works together"]
+    strongest = sorted(sure, key=lambda item: -abs(item[1].effect))[:_PAIRS]
     return [
         f"{' and '.join(one_line(explanation.words[k].text) for k in pair.words)}  "
         f"{score.effect:+.3f} together ({score.low:+.3f} to {score.high:+.3f})"
@@ -73,22 +82,27 @@ def _together(explanation: TextExplanation) -> list[str]:
 def as_text(explanation: TextExplanation) -> str:
     """What `show` prints, without colours."""
     buffer = io.StringIO()
-    show(explanation, Console(file=buffer, width=100, no_color=True, force_terminal=False))
+    # In a notebook rich would display, and leave nothing in the buffer.
+    console = Console(
+        file=buffer, width=100, no_color=True, force_terminal=False, force_jupyter=False
+    )
+    show(explanation, console)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
 def _headline(explanation: TextExplanation) -> Text:
     shares = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{label} {share:.3f}" for label, share in shares[:5])
-    line = Text(f"{explanation.prediction}", style="bold")
+    shown = ", ".join(f"{one_line(label)} {share:.3f}" for label, share in shares[:5])
+    shown += ", ..." if len(shares) > 5 else ""
+    line = Text(one_line(explanation.prediction), style="bold")
     line.append(f"  ({shown})", style="not bold")
     if explanation.label != explanation.prediction:
-        line.append(f"  words for and against {explanation.label}", style="not bold")
+        line.append(f"  words for and against {one_line(explanation.label)}", style="not bold")
     return line
 
 
 def _highlighted(explanation: TextExplanation) -> Text:
-    texts = [explanation.text] if isinstance(explanation.text, str) else list(explanation.text)
+    texts = explanation.texts
     strongest = max((abs(explanation.score_of(w).score) for w in explanation.words), default=0.0)
     shown = Text()
     for part, text in enumerate(texts):
@@ -138,7 +152,7 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         table.add_row(
             Text(one_line(text)),
             f"{score:+.3f}",
-            f"{low:+.3f} to {high:+.3f}",
+            "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}",
             Text(bar, style=_style(math.copysign(1.0, score)).removesuffix(" reverse")),
         )
     return table

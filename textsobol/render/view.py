@@ -15,9 +15,10 @@ from textsobol.render.printable import printable
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation, Word
 
-# The order that the page's script knows; the last one has a scale of its own.
-_SHARES = ("score", "low", "high", "first", "first_low", "first_high", "stability")
-_FULL = 32767  # the integer that stands for 1
+# The order that the page's script knows, in numbers.js.
+_FIELDS = ("score", "low", "high", "first", "first_low", "first_high", "stability", "effect")
+_FULL = 32767  # the integer that stands for the scale of a field
+_UNKNOWN = -32768
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,7 @@ def parts_of(explanation: TextExplanation, strongest: float | None = None) -> li
     """
     if strongest is None:
         strongest = strongest_of(explanation)
-    texts = [explanation.text] if isinstance(explanation.text, str) else list(explanation.text)
-    return [list(_pieces(explanation, text, part, strongest)) for part, text in enumerate(texts)]
+    return [list(_pieces(explanation, part, strongest)) for part in range(len(explanation.texts))]
 
 
 def strongest_of(explanation: TextExplanation) -> float:
@@ -63,69 +63,103 @@ def shows_probabilities(explanation: TextExplanation) -> bool:
     return len(values) > 1 and min(values) >= 0 and math.isclose(sum(values), 1, abs_tol=1e-3)
 
 
-def _pieces(
-    explanation: TextExplanation, text: str, part: int, strongest: float
-) -> Iterator[Piece]:
+def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterator[Piece]:
+    characters = _shown_characters(explanation.texts[part])
     done = 0
     for word in explanation.words:
         if word.part != part:
             continue
         if word.start > done:
-            yield Piece(shown(text[done : word.start]))
+            yield Piece("".join(characters[done : word.start]))
         score = explanation.score_of(word).score
         # The root makes the colour follow the size of the effect, since shares are squares.
+        # numbers.js has the same rule, for when another label or measure is chosen.
         strength = math.sqrt(abs(score) / strongest) if strongest > 0 else 0.0
         kind = "" if strength < 0.1 else "for" if score > 0 else "against"
-        yield Piece(shown(text[word.start : word.end]), word.status, kind, strength)
+        yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
         done = word.end
-    if done < len(text):
-        yield Piece(shown(text[done:]))
+    if done < len(characters):
+        yield Piece("".join(characters[done:]))
 
 
 def shown(text: str) -> str:
-    """The text without what would steer a page; lines end as HTML knows them."""
-    return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+    r"""The text without what would steer a page; lines end as HTML knows them.
+
+    Example:
+        >>> shown("two\r\nlines")
+        'two\nlines'
+    """
+    return "".join(_shown_characters(text))
 
 
-def page_data(explanation: TextExplanation) -> dict[str, Any]:
-    """What the page's script works on. Words are known by their place in the text."""
+def _shown_characters(text: str) -> list[str]:
+    """What is shown of every character: words keep their places, whatever is left out."""
+    clean = list(printable(text))
+    for place, character in enumerate(text):
+        if character == "\r":
+            clean[place] = "" if text[place + 1 : place + 2] == "\n" else "\n"
+    return clean
+
+
+def page_data(explanation: TextExplanation, most_labels: int | None = None) -> dict[str, Any]:
+    """What the page's script works on. Words are known by their place in the text.
+
+    What belongs to labels comes as pairs: a label may be called ``constructor``, which no
+    JavaScript object should have for a key.
+
+    Args:
+        explanation: what is shown.
+        most_labels: labels with numbers, the likeliest; by default all.
+    """
     ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
+    likeliest = [label for label, _ in ranked if label in explanation.labels][:most_labels]
+    if explanation.label not in likeliest:
+        likeliest.append(explanation.label)
     scored = [word for word in explanation.words if word.status == "scored"]
+    is_sure = explanation.settings.get("base_rows") != 1  # from one row no interval can be told
     return {
-        "labels": [[name, value] for name, value in ranked],
-        "label": explanation.label,
-        "prediction": explanation.prediction,
+        "labels": [[shown(name), value] for name, value in ranked],
+        "label": shown(explanation.label),
+        "prediction": shown(explanation.prediction),
         "unit": explanation.settings.get("score", ""),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
-        "numbers": {label: _packed(scored, label) for label in explanation.labels},
+        "numbers": [[shown(label), _packed(scored, label, is_sure=is_sure)] for label in likeliest],
         "pairs": [
             [
                 *pair.words,
-                {
-                    label: [score.effect, *map(_finite, (score.low, score.high))]
+                [
+                    [shown(label), [score.effect, *map(_finite, (score.low, score.high))]]
                     for label, score in pair.scores.items()
-                },
+                ],
             ]
             for pair in explanation.pairs
         ],
-        "whatif": {
-            label: [[step.word, step.probability, step.prediction] for step in steps]
+        "whatif": [
+            [
+                shown(label),
+                [[step.word, step.probability, shown(step.prediction)] for step in steps],
+            ]
             for label, steps in explanation.whatif.items()
-        },
+        ],
     }
 
 
-def _packed(words: list[Word], label: str) -> Mapping[str, Any]:
-    """All numbers of a label as 16-bit integers: a report of 500 texts holds a million."""
-    scores = [word.scores[label] for word in words]
-    shares = np.array([[getattr(score, name) for score in scores] for name in _SHARES])
-    effects = np.array([score.effect for score in scores])
-    largest = float(np.abs(effects).max(initial=0.0)) or 1.0
-    integers = np.round(np.vstack([shares.clip(-1, 1), effects / largest]) * _FULL)
+def _packed(words: list[Word], label: str, *, is_sure: bool) -> Mapping[str, Any]:
+    """All numbers of a label as 16-bit integers: a report of 500 texts holds a million.
+
+    Every kind of number has a scale of its own, so that small ones keep their order.
+    """
+    values = np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
+    known = np.isfinite(values)
+    if not is_sure:
+        known[[k for k, name in enumerate(_FIELDS) if name.endswith(("low", "high"))]] = False
+    scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
+    scales[scales == 0] = 1.0
+    integers = np.where(known, np.round(values / scales[:, None] * _FULL), _UNKNOWN)
     return {
-        "shares": base64.b64encode(integers.astype("<i2").tobytes()).decode("ascii"),
-        "effect": largest,
+        "integers": base64.b64encode(integers.astype("<i2").tobytes()).decode("ascii"),
+        "scales": scales.tolist(),
     }
 
 

@@ -51,7 +51,7 @@ def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
     for number, explanation in enumerate(explanations):
         for word in explanation.words:
             for label, score in word.scores.items():
-                key = word.text.casefold(), label
+                key = word.text.lower(), label
                 texts[key].add(number)
                 scores[key].append(score.score)
                 effects[key].append(score.effect)

@@ -18,6 +18,7 @@ from textsobol.text.game import TextGame
 from textsobol.text.inputs import (
     Text,
     checked_budget,
+    checked_label,
     checked_texts,
     method_budget,
     n_pairs_among,
@@ -121,6 +122,7 @@ class TextExplainer:
         *,
         budget: int | None = None,
         keep: float = 0.5,
+        label: str | None = None,
         labels: Sequence[str] | None = None,
         method: str = "sobol",
         estimator: str = "auto",
@@ -137,6 +139,7 @@ class TextExplainer:
             text: the text, or a pair of texts.
             budget: forward passes allowed; see `default_budget`.
             keep: probability that a word is present in a masked text.
+            label: the label to look at; by default the likeliest of those analysed.
             labels: labels to analyse; all by default, from the same forward passes.
             method: ``sobol``, or another one to compare it with; see `textsobol.methods`. The
                 settings below, but for ``seed`` and ``whatif``, are those of ``sobol``.
@@ -148,8 +151,8 @@ class TextExplainer:
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
             whatif: also ask the classifier what it says when the words that speak most for a
-                label are deleted one after another: up to 20 forward passes for each of the
-                five likeliest labels, on top of the budget.
+                label are deleted one after another, for the five likeliest labels and the one
+                looked at: up to 20 masked texts a label, on top of the budget.
 
         Raises:
             ValueError: when there is nothing to explain, or a setting is out of range.
@@ -162,6 +165,7 @@ class TextExplainer:
         }  # fmt: skip
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(text, labels, progress.tick)
+            looked_at = checked_label(label, game.labels, game.probabilities)
             passes = self._classifier.passes
             if method == "sobol":
                 n_pairs = n_pairs_among(interactions, game.n_features)
@@ -178,22 +182,25 @@ class TextExplainer:
             except BlackBoxError as error:
                 raise game.named(error) from error
             words = with_scores(game, found)
-            curves = {}
+            curves, n_design = {}, game.cost.rows
             if whatif:
 
                 def shares(asked: Array) -> Floats:
                     progress.more(len(asked))
                     return game.shares(asked)
 
-                curves = deletions(shares, words, game.scored, game.probabilities, game.labels)
+                curves = deletions(
+                    shares, words, game.scored, game.probabilities, game.labels, looked_at
+                )
         return TextExplanation(
             text=game.text,
             words=words,
             probabilities=game.probabilities,
-            label=max(game.labels, key=lambda label: game.probabilities[label]),
+            label=looked_at,
             cost={
                 **rows_of(found),
                 "forwarded": game.cost.rows + found.passes,
+                "whatif": game.cost.rows - n_design,
                 "padding": round(game.cost.padding_share, 4),
                 "seconds": time.perf_counter() - start,
             },

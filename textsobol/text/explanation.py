@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 1
+# What the first files of this schema did not hold yet.
+_NOT_TOLD = {"first_low": math.nan, "first_high": math.nan}
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,11 @@ class TextExplanation:
     whatif: Mapping[str, tuple[Deletion, ...]] = field(default_factory=dict)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The one or two texts."""
+        return (self.text,) if isinstance(self.text, str) else tuple(self.text)
+
+    @property
     def prediction(self) -> str:
         """The label with the highest probability."""
         return max(self.probabilities, key=lambda label: self.probabilities[label])
@@ -150,10 +157,9 @@ class TextExplanation:
 
     def for_label(self, name: str) -> "TextExplanation":
         """The same explanation, looked at for another label."""
-        if name not in self.labels:
-            reason = "was not analysed" if name in self.probabilities else "is not known"
-            raise ValueError(f"label {name!r} {reason}; analysed: {', '.join(self.labels)}")
-        return replace(self, label=name)
+        from textsobol.text.inputs import checked_label
+
+        return replace(self, label=checked_label(name, self.labels, self.probabilities))
 
     def score_of(self, word: Word) -> WordScore:
         """What a word did to the label that is looked at."""
@@ -234,7 +240,11 @@ class TextExplanation:
     @classmethod
     def load(cls, path: str | Path) -> "TextExplanation":
         """Read what `save` wrote as ``.json``."""
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
+        return cls.from_dict(data)
 
     def to_dataframe(self) -> Any:
         """A row for every word and label; needs pandas."""
@@ -292,7 +302,7 @@ class TextExplanation:
 def _word_to_dict(word: Word) -> dict[str, Any]:
     data = asdict(word)
     for score in data["scores"].values():
-        # JSON has no infinity and no NaN: what is not known is null.
+        # JSON has neither infinity nor NaN: what is not known is null.
         score.update({name: v if math.isfinite(v) else None for name, v in score.items()})
     return data
 
@@ -302,7 +312,7 @@ def _word_from_dict(data: Mapping[str, Any]) -> Word:
         label: WordScore(
             **{
                 name: _known(value, math.inf if name == "error" else math.nan)
-                for name, value in score.items()
+                for name, value in {**_NOT_TOLD, **score}.items()
             }
         )
         for label, score in data["scores"].items()

@@ -17,8 +17,9 @@ def deletions(
     scored: Sequence[int],
     by_label: Mapping[str, float],
     labels: Sequence[str],
+    looked_at: str,
 ) -> dict[str, tuple[Deletion, ...]]:
-    """For each of the likeliest labels: its words for it, deleted one after another.
+    """For each of the likeliest labels, and the one looked at: its words, deleted one by one.
 
     Words go in the order of their scores, as in the word-deletion benchmark; those that speak
     against the label stay.
@@ -29,12 +30,16 @@ def deletions(
         scored: numbers of the words that the masks are of.
         by_label: what is shown of the whole text, for all labels.
         labels: the labels that were analysed.
+        looked_at: a label that gets a curve even if it is not among the likeliest.
     """
     known = list(by_label)
     orders = {}
-    for label in sorted(labels, key=lambda name: -by_label[name])[:MOST_LABELS]:
+    likeliest = sorted(labels, key=lambda name: -by_label[name])[:MOST_LABELS]
+    # The last word stays: many a classifier cannot read nothing.
+    most = min(MOST_DELETIONS, len(scored) - 1)
+    for label in dict.fromkeys((*likeliest, looked_at)):
         values = np.array([words[k].scores[label].score for k in scored])
-        strongest = np.argsort(-values, kind="stable")[:MOST_DELETIONS].tolist()
+        strongest = np.argsort(-values, kind="stable")[:most].tolist()
         orders[label] = [place for place in strongest if values[place] > 0]
     masks = [
         _without(order[: k + 1], len(scored))

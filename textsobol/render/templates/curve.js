@@ -1,7 +1,7 @@
 // The label's probability after each deletion, as a small curve.
 function curveOf(explanation, group) {
-  const steps = explanation.whatif[group.label] || [];
-  const start = explanation.probabilityOf(group.label);
+  const steps = explanation.whatif.get(group.label) || [];
+  const start = explanation.probabilities.get(group.label);
   if (!steps.length || start === undefined) return [];
   const values = [start, ...steps.map(([, left]) => left)];
   const [bottom, top] = explanation.isOutput ? [Math.min(...values), Math.max(...values)] : [0, 1];

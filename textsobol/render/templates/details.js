@@ -1,12 +1,18 @@
 // The box with a word's numbers: on hover, focus and tap.
+const PATIENCE = 200; // milliseconds in which the pointer can reach the box
+
 class Details {
   constructor() {
     this.box = document.getElementById("details");
     this.anchor = null;
+    this.marked = new Set();
+    this.leaving = null;
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.hide());
     document.addEventListener("pointerdown", (event) => {
       if (!event.target.closest(".w, .bar, #details")) this.hide();
     });
+    this.box.addEventListener("pointerenter", () => clearTimeout(this.leaving));
+    this.box.addEventListener("pointerleave", () => this.leave());
     window.addEventListener("scroll", () => this.anchor && this.place(), { passive: true });
   }
 
@@ -21,6 +27,11 @@ class Details {
     this.place();
   }
 
+  mark(element, ...classes) {
+    element.classList.add(...classes);
+    this.marked.add(element);
+  }
+
   place() {
     // A long word has several lines: the box goes below the first.
     const line = this.anchor.getClientRects()[0];
@@ -32,12 +43,21 @@ class Details {
     this.box.style.left = `${Math.max(8, Math.min(line.left, window.innerWidth - width - 8))}px`;
   }
 
+  // The pointer has left: what has the focus is told again, if anything.
+  leave() {
+    clearTimeout(this.leaving);
+    this.leaving = setTimeout(() => {
+      this.hide();
+      document.activeElement?.dispatchEvent(new CustomEvent("tell", { bubbles: true }));
+    }, PATIENCE);
+  }
+
   hide() {
+    clearTimeout(this.leaving);
     this.anchor?.removeAttribute("aria-describedby");
     this.anchor = null;
     this.box.hidden = true;
-    for (const marked of document.querySelectorAll(".looked, .partner")) {
-      marked.classList.remove("looked", "partner", "weakens", "unsure");
-    }
+    for (const element of this.marked) element.classList.remove("looked", "partner", "weakens", "unsure");
+    this.marked.clear();
   }
 }

@@ -1,6 +1,17 @@
 const MEASURES = { signed: "signed", total: "total", first: "first order" };
 let nextGroup = 0;
 
+// Words that occur several times are told apart by a number.
+function namesOf(texts) {
+  const count = new Map();
+  for (const text of texts) count.set(text, (count.get(text) || 0) + 1);
+  const seen = new Map();
+  return texts.map((text) => {
+    seen.set(text, (seen.get(text) || 0) + 1);
+    return count.get(text) > 1 ? `${text} (${seen.get(text)})` : text;
+  });
+}
+
 // One explanation on the page: its text, its bars and its curve.
 class Card {
   constructor(element, explanation, group) {
@@ -17,50 +28,63 @@ class Card {
       this.all = !this.all;
       this.paint();
     });
-    this.listen(element.querySelector(".texts"));
-    if (this.spans.length) this.spans[0].tabIndex = 0; // one stop for the tab key; arrows go on
+    this.names = namesOf(this.spans.map((span) => span.textContent));
+    this.wordOf = new Map(this.spans.map((span, word) => [span, word]));
+    this.stop = this.spans[0]; // one stop for the tab key; arrows go on from there
+    if (this.stop) this.stop.tabIndex = 0;
+    this.listen(element.querySelector(".texts"), (target) => this.wordOf.get(target.closest(".w")));
+    this.listen(this.bars, (target) => {
+      const row = target.closest(".bar");
+      return row ? Number(row.dataset.word) : undefined;
+    });
   }
 
-  listen(texts) {
-    const wordAt = (event) => this.spans.indexOf(event.target.closest?.(".w"));
-    texts.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "touch" && wordAt(event) >= 0) this.look(wordAt(event));
+  // Words in the text and bars in the list tell the same.
+  listen(place, wordAt) {
+    const { details } = this.group;
+    const tell = (event) => {
+      const word = wordAt(event.target);
+      if (word !== undefined) this.look(word, event.target.closest(".w") || event.target.closest(".bar").firstChild);
+    };
+    place.addEventListener("pointerover", (event) => event.pointerType !== "touch" && tell(event));
+    place.addEventListener("pointerout", (event) => event.pointerType !== "touch" && details.leave());
+    place.addEventListener("focusin", tell);
+    place.addEventListener("tell", tell);
+    place.addEventListener("focusout", () => details.hide());
+    place.addEventListener("click", (event) => {
+      const word = wordAt(event.target);
+      if (word === undefined) return;
+      this.focus(word);
+      this.look(word, this.stop); // also where it has the focus already
+      this.stop.scrollIntoView({ block: "nearest" });
     });
-    texts.addEventListener("pointerout", (event) => {
-      if (event.pointerType !== "touch" && document.activeElement !== this.group.details.anchor) {
-        this.group.details.hide();
-      }
-    });
-    texts.addEventListener("focusin", (event) => wordAt(event) >= 0 && this.look(wordAt(event)));
-    texts.addEventListener("focusout", () => this.group.details.hide());
-    texts.addEventListener("click", (event) => wordAt(event) >= 0 && this.focus(wordAt(event)));
-    texts.addEventListener("keydown", (event) => {
-      const at = wordAt(event);
+    place.addEventListener("keydown", (event) => {
+      const at = this.wordOf.get(event.target);
       const last = this.spans.length - 1;
-      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last };
-      if (at < 0 || !(event.key in to)) return;
+      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
+      if (at === undefined || to === undefined) return;
       event.preventDefault();
-      this.focus(Math.min(last, Math.max(0, to[event.key])));
+      this.focus(Math.min(last, Math.max(0, to)));
     });
   }
 
   focus(word) {
-    for (const span of this.element.querySelectorAll('.w[tabindex="0"]')) span.tabIndex = -1;
-    this.spans[word].tabIndex = 0;
-    this.spans[word].focus();
-    this.look(word);
+    this.stop.tabIndex = -1;
+    this.stop = this.spans[word];
+    this.stop.tabIndex = 0;
+    this.stop.focus();
   }
 
-  look(word, anchor = this.spans[word]) {
+  look(word, anchor) {
     const { details, label } = this.group;
-    details.show(anchor, this.spans[word].textContent, this.rowsOf(word));
-    this.spans[word].classList.add("looked");
-    this.bars.querySelector(`[data-word="${word}"]`)?.classList.add("looked");
+    details.show(anchor, this.names[word], this.rowsOf(word));
+    details.mark(this.spans[word], "looked");
+    const bar = this.bars.querySelector(`[data-word="${word}"]`);
+    if (bar) details.mark(bar, "looked");
     for (const { word: other, score } of this.explanation.partners(word, label)) {
-      this.spans[other].classList.add("partner");
       const [effect, low, high] = score;
-      this.spans[other].classList.toggle("weakens", effect < 0);
-      this.spans[other].classList.toggle("unsure", low === null || (low <= 0 && high >= 0));
+      const unsure = low === null || (low <= 0 && high >= 0);
+      details.mark(this.spans[other], "partner", ...(effect < 0 ? ["weakens"] : []), ...(unsure ? ["unsure"] : []));
       this.spans[other].dataset.pair = signed(effect, 2);
     }
   }
@@ -74,38 +98,37 @@ class Card {
     }
     const v = this.explanation.values(label);
     if (!v) return [["not scored", `${label} was not analysed`]];
-    const rank = this.explanation.ranking(label, measure).indexOf(place) + 1;
     const unit = { logit: " log-odds", probability: " probability" }[this.explanation.unit] || "";
     const rows = [
       ["score", signed(v.score[place])],
-      ["95 % interval", `${signed(v.low[place])} to ${signed(v.high[place])}`],
-      ["rank", `${rank} of ${this.explanation.scored.length}`],
-      ["total", plain(Math.abs(v.score[place]))],
-      ["first order", plain(v.first[place])],
-      ["effect", signed(v.effect[place], 2) + unit],
-    ];
-    if (v.stability[place] > 0) rows.push(["in the top ten", `${Math.round(100 * v.stability[place])} % of redraws`]);
+      ["95 % interval", `${signed(v.low[place])} to ${signed(v.high[place])}`, v.low[place]],
+      ["rank", `${this.explanation.ranking(label, measure).rank[place]} of ${this.explanation.scored.length}`],
+      ["total", plain(Math.abs(v.score[place])), v.first[place]],
+      ["first order", plain(v.first[place]), v.first[place]],
+      ["effect", signed(v.effect[place], 2) + unit, v.effect[place]],
+      ["in the top ten", `${Math.round(100 * v.stability[place])} % of redraws`, v.stability[place] || NaN],
+    ].filter(([, , known]) => !Number.isNaN(known)); // what the method does not tell is left out
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
       const sure = low === null ? "" : ` (${signed(low, 2)} to ${signed(high, 2)})`;
-      rows.push([`with \u2068${shortened(this.spans[other].textContent, 24)}\u2069`, signed(effect, 2) + sure]);
+      rows.push([`with \u2068${shortened(this.names[other], 24)}\u2069`, signed(effect, 2) + sure]);
     }
     return rows;
   }
 
   paint() {
     const { label, measure } = this.group;
-    const known = this.explanation.values(label) !== null;
+    const known = this.explanation.tells(label, measure);
     this.explanation.scored.forEach((word, place) => {
       const value = known ? this.explanation.measured(label, measure, place)[0] : 0;
-      paint(this.spans[word], value, this.group.strongest, measure);
+      colourWord(this.spans[word], value, this.group.strongest, measure);
     });
     this.paintDeletions();
-    this.paintBars(known ? this.explanation.ranking(label, measure) : []);
+    this.paintBars(known ? this.explanation.ranking(label, measure).order : []);
   }
 
   deletedSteps() {
-    return (this.explanation.whatif[this.group.label] || []).slice(0, this.group.deleted);
+    return (this.explanation.whatif.get(this.group.label) || []).slice(0, this.group.deleted);
   }
 
   paintDeletions() {
@@ -120,38 +143,56 @@ class Card {
   paintBars(ranking) {
     const shown = this.all ? ranking : ranking.slice(0, this.most);
     const [low, high] = this.group.range;
-    const at = (value) => `${((100 * (value - low)) / (high - low || 1)).toFixed(2)}%`;
+    const inside = (value) => Math.max(low, Math.min(high, value));
+    const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
+    this.bars.classList.toggle("wide", shown.some((place) => this.names[this.explanation.scored[place]].length > 24));
+    this.paintPairs();
     this.more.hidden = ranking.length <= this.most;
     this.more.textContent = this.all ? `only the top ${this.most}` : `all ${ranking.length}`;
     this.more.setAttribute("aria-expanded", String(this.all));
+  }
+
+  // The pairs that do most together, where that is sure.
+  paintPairs() {
+    const section = this.element.querySelector(".together");
+    if (!section || !this.explanation.pairs.length) return;
+    const found = this.explanation.pairs
+      .flatMap(([one, other, scores]) => (scores.has(this.group.label) ? [{ one, other, score: scores.get(this.group.label) }] : []))
+      .filter(({ score: [, low, high] }) => low !== null && (low > 0 || high < 0))
+      .sort((a, b) => Math.abs(b.score[0]) - Math.abs(a.score[0]));
+    const rows = found.slice(0, 5).map(({ one, other, score: [effect, low, high] }) =>
+      make("li", {}, make("bdi", {}, this.names[one]), " and ", make("bdi", {}, this.names[other]), ` ${signed(effect, 2)} (${signed(low, 2)} to ${signed(high, 2)})`));
+    const none = make("li", {}, `of ${this.explanation.pairs.length} pairs none clearly`);
+    section.querySelector("ul").replaceChildren(...(rows.length ? rows : [none]));
+    section.hidden = false;
   }
 
   barOf(place, at) {
     const { label, measure } = this.group;
     const [value, low, high] = this.explanation.measured(label, measure, place);
     const word = this.explanation.scored[place];
-    const text = shortened(this.spans[word].textContent.replace(/\s+/g, " "));
+    const text = shortened(this.names[word].replace(/\s+/g, " "));
     const number = measure === "signed" ? signed(value) : plain(value);
     const ends = measure === "signed" ? [signed(low), signed(high)] : [plain(low), plain(high)];
-    const span = (from, to) => `left:${at(Math.min(from, to))};width:calc(${at(Math.max(from, to))} - ${at(Math.min(from, to))})`;
+    const between = (from, to) => {
+      const [left, right] = [at(Math.min(from, to)), at(Math.max(from, to))];
+      return `left:${left}%;width:${right - left}%`;
+    };
     const kind = measure !== "signed" ? "share" : value < 0 ? "against" : "for";
     const button = make("button", { type: "button", dir: "auto" }, text);
-    const row = make("li", { class: "bar", "data-word": word }, button,
-      make("span", { class: "track", "aria-hidden": "true" },
-        make("i", { class: `fill ${kind}`, style: span(0, value) }),
-        make("i", { class: "zero", style: `left:${at(0)}` }),
-        make("i", { class: "error", style: span(low, high) })),
-      make("span", { class: "value" }, number, make("span", { class: "hidden" }, `, 95 % interval ${ends[0]} to ${ends[1]}`)));
+    const track = make("span", { class: "track", "aria-hidden": "true" },
+      make("i", { class: `fill ${kind}`, style: between(0, value) }),
+      make("i", { class: "zero", style: `left:${at(0)}%` }));
+    const told = make("span", { class: "value" }, number);
+    if (!Number.isNaN(low)) {
+      const [left, right] = this.group.range;
+      const open = `${low < left ? " open-left" : ""}${high > right ? " open-right" : ""}`;
+      track.append(make("i", { class: `error${open}`, style: between(low, high) }));
+      told.append(make("span", { class: "hidden" }, `, 95 % interval ${ends[0]} to ${ends[1]}`));
+    }
+    const row = make("li", { class: "bar", "data-word": word }, button, track, told);
     button.classList.toggle("gone", this.spans[word].classList.contains("gone"));
-    row.addEventListener("pointerenter", () => this.look(word, button));
-    row.addEventListener("pointerleave", () => this.group.details.hide());
-    button.addEventListener("focus", () => this.look(word, button));
-    button.addEventListener("blur", () => this.group.details.hide());
-    button.addEventListener("click", () => {
-      this.focus(word);
-      this.spans[word].scrollIntoView({ block: "nearest" });
-    });
     return row;
   }
 }
@@ -176,14 +217,16 @@ class Group {
     const place = this.root.querySelector(".controls");
     const alone = others.length === 0;
     const labels = first.labels.map(([name, share]) => ({
-      value: name, text: name, disabled: !this.explanations.some((e) => e.numbers[name]),
+      value: name, text: name, disabled: !this.explanations.every((e) => e.numbers.has(name)),
       ...(alone && { number: plain(share), share: first.isOutput ? null : share }),
     }));
-    const measures = Object.entries(MEASURES).map(([value, text]) => ({ value, text }));
+    const measures = Object.entries(MEASURES).map(([value, text]) => ({
+      value, text, disabled: !this.explanations.some((e) => e.tells(this.label, value)),
+    }));
     place.append(
       this.choice("Words for and against", "label", labels, (value) => { this.label = value; }),
       this.choice("Measure", "measure", measures, (value) => { this.measure = value; }));
-    if (this.explanations.some((e) => Object.keys(e.whatif).length)) this.slider();
+    if (this.explanations.some((e) => e.whatif.size)) this.slider();
   }
 
   choice(title, name, options, choose) {
@@ -210,20 +253,23 @@ class Group {
       for (const card of this.cards) card.paintDeletions();
     });
     this.title = make("label", { for: this.input.id });
-    this.after = make("p", { class: "after", "aria-live": "polite" });
+    this.after = make("p", { class: "after" }); // told to screen readers as the slider's value
     const section = this.root.querySelector(".slider-place");
     section.append(make("h2", {}, this.title), this.input, this.after);
     section.hidden = false;
   }
 
-  get range() {
+  // From the lowest to the highest end of any bar or interval; very wide intervals are cut, since
+  // nothing else could be seen beside them.
+  rangeOfBars() {
     let [low, high] = [0, 0];
+    const most = 2.5 * Math.max(...this.explanations.map((e) => e.strongest(this.label, this.measure)));
     for (const explanation of this.explanations) {
-      if (!explanation.values(this.label)) continue;
+      if (!explanation.tells(this.label, this.measure)) continue;
       explanation.scored.forEach((_, place) => {
-        const [value, bottom, top] = explanation.measured(this.label, this.measure, place);
-        low = Math.min(low, value, bottom);
-        high = Math.max(high, value, top);
+        const ends = explanation.measured(this.label, this.measure, place).filter((end) => !Number.isNaN(end));
+        low = Math.max(-most, Math.min(low, ...ends));
+        high = Math.min(most, Math.max(high, ...ends));
       });
     }
     return [low, high];
@@ -231,6 +277,7 @@ class Group {
 
   refresh() {
     this.details.hide();
+    this.range = this.rangeOfBars();
     this.strongest = Math.max(...this.explanations.map((e) => e.strongest(this.label, this.measure)));
     const reading = this.root.querySelector(".reading");
     const name = make("bdi", {}, this.label);
@@ -241,7 +288,7 @@ class Group {
       reading.replaceChildren("The stronger the colour, the larger the share that a word has in what the model says of ", name, `, ${share}.`);
     }
     if (this.input) {
-      const most = Math.max(...this.explanations.map((e) => (e.whatif[this.label] || []).length));
+      const most = Math.max(...this.explanations.map((e) => (e.whatif.get(this.label) || []).length));
       this.input.max = most;
       this.input.disabled = most === 0;
       this.deleted = Math.min(this.deleted, most);
@@ -260,14 +307,15 @@ class Group {
     const alone = this.explanations.length === 1;
     const told = this.cards.flatMap((card, k) => {
       const now = card.deletedSteps().at(-1);
-      const from = card.explanation.probabilityOf(this.label);
+      const from = card.explanation.probabilities.get(this.label);
       if (from === undefined) return [];
       const [, left, prediction] = now || [null, from, card.explanation.prediction];
       const who = alone ? "" : `${card.element.dataset.name}: `;
       const turned = prediction === card.explanation.prediction ? "" : `; the prediction is now ${prediction}`;
       return [`${who}${this.label} ${plain(from)}${now ? ` \u2192 ${plain(left)}` : ""}${turned}`];
     });
-    const none = this.input.disabled ? "No word speaks for this label. " : "";
+    const asked = this.explanations.some((e) => e.whatif.has(this.label));
+    const none = !asked ? "Deletions were made for the likeliest labels only. " : this.input.disabled ? "No word speaks for this label. " : "";
     this.after.textContent = none + told.join(". ");
     this.input.setAttribute("aria-valuetext", `${this.deleted} deleted. ${this.after.textContent}`);
   }

@@ -3,7 +3,8 @@
 // nothing of it is ever parsed as markup.
 
 const FIELDS = ["score", "low", "high", "first", "firstLow", "firstHigh", "stability", "effect"];
-const FULL = 32767; // the integer that stands for 1
+const FULL = 32767; // the integer that stands for the scale of a field
+const UNKNOWN = -32768;
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -22,7 +23,11 @@ function makeSvg(tag, attributes = {}, ...children) {
   return element;
 }
 
-const signed = (value, digits = 3) => (value < 0 ? "\u2212" : "+") + Math.abs(value).toFixed(digits);
+function signed(value, digits = 3) {
+  const size = Math.abs(value).toFixed(digits);
+  return (Number(size) === 0 ? "" : value < 0 ? "\u2212" : "+") + size;
+}
+
 const plain = (value) => value.toFixed(3);
 const shortened = (text, most = 60) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 
@@ -30,30 +35,40 @@ const shortened = (text, most = 60) => (text.length > most ? text.slice(0, most 
 class Explanation {
   constructor(data) {
     Object.assign(this, data);
+    this.numbers = new Map(data.numbers);
+    this.whatif = new Map(data.whatif);
+    this.probabilities = new Map(data.labels);
+    this.pairs = data.pairs.map(([one, other, scores]) => [one, other, new Map(scores)]);
     this.scored = [...this.status].flatMap((status, word) => (status === "s" ? [word] : []));
     this.placeOf = new Map(this.scored.map((word, place) => [word, place]));
     this.unpacked = new Map();
+    this.rankings = new Map();
   }
 
   values(label) {
-    if (!this.unpacked.has(label)) this.unpacked.set(label, this.unpack(this.numbers[label]));
+    if (!this.unpacked.has(label)) this.unpacked.set(label, this.unpack(this.numbers.get(label)));
     return this.unpacked.get(label);
   }
 
   unpack(packed) {
     if (!packed) return null;
-    const bytes = Uint8Array.from(atob(packed.shares), (c) => c.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(packed.integers), (c) => c.charCodeAt(0));
     const integers = new Int16Array(bytes.buffer);
     const n = this.scored.length;
     const values = {};
     FIELDS.forEach((field, k) => {
-      const unit = field === "effect" ? packed.effect : 1;
-      values[field] = Float64Array.from(integers.subarray(k * n, (k + 1) * n), (i) => (i / FULL) * unit);
+      const own = integers.subarray(k * n, (k + 1) * n);
+      values[field] = Float64Array.from(own, (i) => (i === UNKNOWN ? NaN : (i / FULL) * packed.scales[k]));
     });
     return values;
   }
 
-  // Value and interval of the word at a place, in one of the measures.
+  tells(label, measure) {
+    const v = this.values(label);
+    return v !== null && (measure === "signed" || !Number.isNaN(v.first[0]));
+  }
+
+  // Value and interval of the word at a place, in one of the measures; the interval may be NaN.
   measured(label, measure, place) {
     const v = this.values(label);
     if (measure === "first") return [v.first[place], v.firstLow[place], v.firstHigh[place]];
@@ -62,34 +77,46 @@ class Explanation {
     return [Math.abs(score), Math.min(Math.abs(low), Math.abs(high)), Math.max(Math.abs(low), Math.abs(high))];
   }
 
-  // Places of the scored words, the one that matters most first.
+  // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
+  weight(label, measure, place) {
+    const [value] = this.measured(label, measure, place);
+    return measure === "first" ? Math.max(0, value) || 0 : Math.abs(value);
+  }
+
+  // Places of the scored words, the one that matters most first, and the rank of each place.
   ranking(label, measure) {
-    const size = this.scored.map((_, place) => Math.abs(this.measured(label, measure, place)[0]));
-    return this.scored.map((_, place) => place).sort((a, b) => size[b] - size[a] || a - b);
+    const key = `${measure} ${label}`;
+    if (!this.rankings.has(key)) {
+      const weights = this.scored.map((_, place) => this.weight(label, measure, place));
+      const order = weights.map((_, place) => place).sort((a, b) => weights[b] - weights[a] || a - b);
+      const rank = new Array(order.length);
+      order.forEach((place, k) => { rank[place] = k + 1; });
+      this.rankings.set(key, { order, rank });
+    }
+    return this.rankings.get(key);
   }
 
   strongest(label, measure) {
     if (!this.values(label)) return 0;
-    return this.scored.reduce((most, _, k) => Math.max(most, Math.abs(this.measured(label, measure, k)[0])), 0);
+    const [first] = this.ranking(label, measure).order;
+    return first === undefined ? 0 : this.weight(label, measure, first);
   }
 
   partners(word, label) {
     return this.pairs.flatMap(([one, other, scores]) =>
-      (one === word || other === word) && scores[label]
-        ? [{ word: one === word ? other : one, score: scores[label] }]
+      (one === word || other === word) && scores.has(label)
+        ? [{ word: one === word ? other : one, score: scores.get(label) }]
         : []);
-  }
-
-  probabilityOf(label) {
-    return this.labels.find(([name]) => name === label)?.[1];
   }
 }
 
 // Colour of a word: the root makes it follow the size of the effect, since shares are squares.
-function paint(span, value, strongest, measure) {
-  const strength = strongest > 0 ? Math.sqrt(Math.abs(value) / strongest) : 0;
+// view.py has the same rule, for the page as it is before any script runs.
+function colourWord(span, value, strongest, measure) {
+  const weight = measure === "first" ? Math.max(0, value) : Math.abs(value);
+  const strength = strongest > 0 ? Math.sqrt(weight / strongest) : 0;
   span.classList.remove("for", "against", "share");
-  if (strength < 0.1) return;
+  if (!(strength >= 0.1)) return;
   span.classList.add(measure !== "signed" ? "share" : value > 0 ? "for" : "against");
   span.style.setProperty("--a", strength.toFixed(3));
 }

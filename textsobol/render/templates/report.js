@@ -22,7 +22,7 @@ function colour(item) {
   [...item.element.querySelectorAll(":scope > .text")].forEach((paragraph, part) => cutInto(paragraph, explanation.cuts[part]));
   const spans = item.element.querySelectorAll(":scope > .text .w");
   const strongest = explanation.strongest(explanation.label, "signed");
-  explanation.scored.forEach((word, place) => paint(spans[word], explanation.values(explanation.label).score[place], strongest, "signed"));
+  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation.values(explanation.label).score[place], strongest, "signed"));
   spans.forEach((span, word) => span.classList.toggle("outside", explanation.status[word] === "o"));
 }
 
@@ -31,7 +31,7 @@ function toggle(item) {
   if (!item.opened) {
     item.opened = byId("opened").content.firstElementChild.cloneNode(true);
     const texts = item.opened.querySelector(".texts");
-    for (const paragraph of item.element.querySelectorAll(":scope > .text")) texts.append(paragraph.cloneNode(true));
+    for (const paragraph of item.element.querySelectorAll(":scope > .part, :scope > .text")) texts.append(paragraph.cloneNode(true));
     for (const span of texts.querySelectorAll(".w")) span.tabIndex = -1;
     item.opened.querySelector("footer").textContent = item.explanation.facts;
     item.element.append(item.opened);
@@ -40,20 +40,41 @@ function toggle(item) {
   }
   item.opened.hidden = !item.opened.hidden;
   item.element.classList.toggle("open", !item.opened.hidden);
-  item.element.querySelector(".open").setAttribute("aria-expanded", String(!item.opened.hidden));
+  const button = item.element.querySelector(".open");
+  button.setAttribute("aria-expanded", String(!item.opened.hidden));
+  button.firstChild.data = item.opened.hidden ? "Details" : "Close";
+}
+
+// The words of an item as the corpus view counts them.
+function wordsOf(item) {
+  item.words ??= new Set([...item.element.querySelectorAll(":scope > .text")].flatMap((paragraph, part) => {
+    let done = 0;
+    return item.data.cuts[part].flatMap((length) => {
+      const piece = paragraph.textContent.slice(done, (done += Math.abs(length)));
+      return length < 0 ? [] : [piece.toLowerCase()];
+    });
+  }));
+  return item.words;
+}
+
+// A word chosen in the corpus view is a word of the texts; what is typed may stand anywhere.
+let chosen = null;
+
+function isFound(item, search) {
+  if (!search) return true;
+  if (chosen?.field === search) return wordsOf(item).has(chosen.word);
+  return [...item.element.querySelectorAll(":scope > .text")].some((p) => p.textContent.toLowerCase().includes(search));
 }
 
 function listTexts() {
   const label = byId("label").value;
   const right = byId("right")?.value || "";
-  const search = byId("search").value.trim().toLowerCase();
-  const word = search && new RegExp(`(?<![\\p{L}\\p{N}])${search.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "iu");
+  const search = byId("search").value.toLowerCase();
   let count = 0;
-  for (const { element } of items) {
-    const { dataset } = element;
-    const shown = (!label || dataset.label === label) && (!right || dataset.right === right)
-      && (!word || [...element.querySelectorAll(":scope > .text")].some((p) => word.test(p.textContent)));
-    element.hidden = !shown;
+  for (const item of items) {
+    const { dataset } = item.element;
+    const shown = (!label || dataset.label === label) && (!right || dataset.right === right) && isFound(item, search);
+    item.element.hidden = !shown;
     count += shown;
   }
   byId("count").textContent = `${count} of ${items.length} texts`;
@@ -78,27 +99,29 @@ function corpusTable(title, rows) {
   const body = rows.map(([word, texts, times, score, effect]) => {
     const button = make("button", { type: "button", dir: "auto", title: "list the texts that have it" }, shortened(word, 40));
     button.addEventListener("click", () => {
-      byId("search").value = word;
+      byId("search").value = word; // without line breaks, which a field cannot hold
+      chosen = { word, field: byId("search").value.toLowerCase() };
       listTexts();
       byId("search").scrollIntoView({ block: "start" });
     });
     return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), signed(effect, 2)].map((value) => make("td", {}, String(value))));
   });
-  return make("table", {}, make("caption", {}, title), head, ...body);
+  const none = make("tr", {}, make("td", { colspan: 5 }, "no such word"));
+  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", {}, make("caption", {}, title), head, ...(body.length ? body : [none])));
 }
 
 function showCorpus() {
-  const label = byId("corpus-label").value;
+  const [label, words] = report.corpus[byId("corpus-label").value];
   const least = Number(byId("corpus-least").value) || 1;
   const by = BY[byId("corpus-order").value];
-  const rows = (report.corpus[label] || []).filter(([, texts]) => texts >= least).sort((a, b) => by(b) - by(a));
+  const rows = words.filter(([, texts]) => texts >= least).sort((a, b) => by(b) - by(a));
   const most = 12;
   byId("corpus").replaceChildren(
     corpusTable(`push to ${label}`, rows.filter(([, , , score]) => score > 0).slice(0, most)),
     corpusTable(`push away from ${label}`, rows.filter(([, , , score]) => score < 0).slice(0, most)));
 }
 
-for (const label of Object.keys(report.corpus)) byId("corpus-label").append(make("option", {}, label));
+report.corpus.forEach(([label], number) => byId("corpus-label").append(make("option", { value: number }, label)));
 for (const id of ["corpus-label", "corpus-order", "corpus-least"]) byId(id).addEventListener("input", showCorpus);
 for (const id of ["label", "right", "search"]) byId(id)?.addEventListener("input", listTexts);
 byId("order").addEventListener("input", orderTexts);
@@ -114,5 +137,6 @@ const sight = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "600px" });
 for (const { element } of items) sight.observe(element);
+window.addEventListener("beforeprint", () => items.forEach(colour));
 listTexts();
 showCorpus();
