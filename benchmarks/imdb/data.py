@@ -1,7 +1,11 @@
 """Labelled texts from a hub data set or a local file, through `datasets`."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 HUB_ID = "stanfordnlp/imdb"
 _FORMATS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
@@ -41,3 +45,46 @@ def train_and_validation(
         data = data.select(range(min(limit, len(data))))
     parts = data.train_test_split(test_size=share, seed=seed)
     return parts["train"], parts["test"]
+
+
+@dataclass(frozen=True)
+class Review:
+    """A review to explain.
+
+    Attributes:
+        id: tells it from all others.
+        text: without the ``<br />`` of the original.
+        label: 0 negative, 1 positive.
+    """
+
+    id: str
+    text: str
+    label: int
+
+    @property
+    def n_words(self) -> int:
+        """About how many words it has."""
+        return len(self.text.split())
+
+
+def reviews(
+    source: str, *, number: int, seed: int, min_words: int = 1, max_words: int | None = None
+) -> list[Review]:
+    """Reviews of the test split, shuffled; the first ones of a longer list are always the same.
+
+    Args:
+        source: see `load`.
+        number: of reviews, at most.
+        seed: of the order.
+        min_words: fewest words.
+        max_words: most words, or ``None`` for any number.
+    """
+    data = load(source, "test")
+    ids = data["id"] if "id" in data.column_names else range(len(data))
+    every = [
+        Review(f"test-{name}", re.sub(r"(<br\s*/?>\s*)+", " ", text).strip(), label)
+        for name, text, label in zip(ids, data["text"], data["label"], strict=True)
+    ]
+    fitting = [r for r in every if min_words <= r.n_words <= (max_words or r.n_words)]
+    order = np.random.default_rng(seed).permutation(len(fitting))
+    return [fitting[k] for k in order[:number]]

@@ -68,7 +68,10 @@ def permutation_shap(game: Game, *, budget: int, seed: int) -> Attribution:
 
     def values(f: Any, nothing: Floats, everything: Floats) -> Floats:
         explainer = shap.explainers.Permutation(f, nothing, seed=seed)
-        return np.asarray(explainer(everything, max_evals=budget, silent=True).values)
+        # Walks share their ends, which shap counts again for each of them.
+        n_walks = (budget - 1) // (2 * game.n_features) or 1
+        max_evals = n_walks * (2 * game.n_features + 1)
+        return np.asarray(explainer(everything, max_evals=max_evals, silent=True).values)
 
     return _shapley(game, budget, seed, values)
 

@@ -5,6 +5,7 @@ Needs matplotlib, which is imported only when a plot is asked for.
 
 from __future__ import annotations
 
+import math
 import textwrap
 import unicodedata
 import warnings
@@ -168,7 +169,8 @@ def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: L
     axes.set_ylim(len(rows) - 0.5 + spare, -0.5 - spare)  # the strongest on top
     if not any(score or low or high for _, score, (low, high) in rows):
         axes.set_xlim(-1, 1)
-    axes.set_xlabel("score (share of the variance, signed), 95 % interval")
+    is_share = any(not math.isnan(low) for _, _, (low, _) in rows)
+    axes.set_xlabel("score (share of the variance, signed), 95 % interval" if is_share else "score")
     label = lettering.shown(_one_line(explanation.label))
     head = f"{label} {explanation.probabilities[explanation.label]:.3f}:"
     title = _on_two_lines_if_long(head, "words for (blue) and against (orange)", _TITLE)

@@ -116,6 +116,11 @@ class TextExplainer:
         self._score = score
         self._progress = progress
 
+    @property
+    def name(self) -> str:
+        """How the model is called in explanations."""
+        return self._classifier.name
+
     def __call__(
         self,
         text: Text,

@@ -1,0 +1,86 @@
+"""The IMDB word-deletion benchmark: ``python -m benchmarks.imdb --help``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Are explanations faithful? Delete the words that they name, and look at the model.",
+)
+
+Model = Annotated[
+    str | None,
+    typer.Option(help="Directory or hub id; without it, the bundled bi-LSTM.", show_default=False),
+]
+Data = Annotated[str, typer.Option(help="Hub id, or a JSON lines, CSV or Parquet file.")]
+Reviews = Annotated[int, typer.Option(help="Number of test reviews.")]
+MaxWords = Annotated[int, typer.Option(help="Most words of a review.")]
+Seed = Annotated[int, typer.Option(help="Of the choice of reviews and of all methods.")]
+Out = Annotated[Path, typer.Option(help="Directory of the results.")]
+HUB_ID = "stanfordnlp/imdb"
+
+
+@app.command()
+def run(
+    model: Model = None,
+    data: Data = HUB_ID,
+    methods: Annotated[
+        str, typer.Option(help="With commas: flip, jansen, occlusion, lime ...; or all.")
+    ] = "all",
+    keep: Annotated[str, typer.Option(help="Keep rates of flip and jansen, with commas.")] = "0.5",
+    rows_per_word: Annotated[
+        str, typer.Option(help="Forward passes for each word, with commas, where one can choose.")
+    ] = "4",
+    reviews: Reviews = 1000,
+    max_words: MaxWords = 200,
+    limit: Annotated[
+        int | None, typer.Option(help="Only so many reviews: a smoke run.", show_default=False)
+    ] = None,
+    seed: Seed = 0,
+    out: Out = Path("results"),
+) -> None:
+    """Explain reviews in every way and measure the explanations.
+
+    One line a review and method is written as it is made; killed at any moment, the same command
+    goes on where it was. More methods, keep rates and reviews can be added later.
+    """
+    from benchmarks.imdb.data import reviews as load_reviews
+    from benchmarks.imdb.run import KEY, settings_of
+    from benchmarks.imdb.run import run as run_all
+    from benchmarks.imdb.variants import all_names, variants
+    from benchmarks.store import Store
+    from textsobol import TextExplainer
+
+    names = all_names() if methods == "all" else methods.split(",")
+    asked = variants(
+        names,
+        keep=[float(rate) for rate in keep.split(",")],
+        rows_per_word=[int(rows) for rows in rows_per_word.split(",")],
+    )
+    chosen = load_reviews(data, number=limit or reviews, seed=seed, max_words=max_words)
+    explainer = TextExplainer(model, progress=False)
+    name = explainer.name
+    path = out / f"{name}.jsonl"
+    with Store(path, settings_of(name, data, seed, {"max_words": max_words}), KEY) as store:
+        n_added = run_all(explainer, chosen, asked, store, model=name, seed=seed)
+        typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
+
+
+@app.command()
+def report(
+    results: Annotated[list[Path], typer.Argument(help="Files that run has written.")],
+    out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
+) -> None:
+    """Make tables (Markdown, CSV), plots and a page of results."""
+    from benchmarks.imdb.report import write_report
+
+    write_report(results, out)
+    typer.echo(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
+
+
+if __name__ == "__main__":
+    app()
