@@ -1,4 +1,4 @@
-"""The command line: ``textsobol explain``."""
+"""The command line: ``textsobol explain`` and ``textsobol compare``."""
 
 import json
 import sys
@@ -156,7 +156,7 @@ def explain(
     if not content.strip():
         _fail(ValueError("nothing to explain: the text is empty or blank"))
     try:
-        explanation = _explain(
+        (explanation,) = _explain(
             content,
             {
                 "model": model,
@@ -187,6 +187,81 @@ def explain(
     from textsobol.render.terminal import show
 
     show(explanation, Console(), top=top)
+
+
+@app.command()
+def compare(
+    text: Annotated[
+        str, typer.Argument(help="The text, a file with a text, or - for standard input.")
+    ],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="More methods.", metavar="", show_default=False)
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Methods, with spaces or commas: sobol, occlusion, lime, kernel_shap, "
+            "permutation_shap, rise, saliency, gradient_input, smoothgrad, "
+            "integrated_gradients, greedy, random.",
+            show_default="sobol occlusion",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="Directory or hub id of a text classifier."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Label to look at.")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(help="Forward passes allowed for each method that can choose their number."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    top: Annotated[int, typer.Option(help="Words to list.")] = 10,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with all of them.", show_default=False)
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
+    ] = False,
+) -> None:
+    """Explain a text by several methods: do they agree?
+
+    Words that stand out are listed with the score that each method gives them, and how much the
+    methods agree on the order of all words.
+
+    For example:
+
+    textsobol compare review.txt --methods sobol occlusion lime --html compared.html
+    """
+    _hush_transformers()
+    from textsobol.methods import METHODS, method_named
+    from textsobol.render.files import save_comparison
+    from textsobol.render.terminal import show_comparison
+
+    names = [name for given in (*(methods or ()), *(more or ())) for name in given.split(",")]
+    names = list(dict.fromkeys(names)) or ["sobol", "occlusion"]
+    _check_suffix("--html", html, (".html",))
+    content = _content(text)
+    try:
+        for name in names:
+            method_named(name)
+        askings = [
+            {
+                "method": name,
+                "label": label,
+                "seed": seed,
+                "whatif": html is not None,
+                "budget": budget if METHODS[name].natural is None else None,
+            }
+            for name in names
+        ]
+        explanations = _explain(content, {"model": model}, *askings, quiet=quiet)
+        found = dict(zip(names, explanations, strict=True))
+        if html is not None:
+            save_comparison(found, html)
+    except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
+        _fail(error)
+    show_comparison(found, Console(), top=top)
 
 
 def _check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None:
@@ -221,20 +296,21 @@ def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
         return False
 
 
-def _explain(text: str, making: dict[str, Any], asking: dict[str, Any], *, quiet: bool) -> Any:
+def _explain(text: str, making: dict[str, Any], *askings: dict[str, Any], quiet: bool) -> list[Any]:
+    """An explanation for each of the ways that are asked for, by one explainer."""
     _hush_transformers()
     from textsobol.text.explainer import TextExplainer
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         explainer = TextExplainer(making.pop("model"), progress=not quiet, **making)
-        explanation = explainer(text, **asking)
+        explanations = [explainer(text, **asking) for asking in askings]
     if not quiet:
         errors = Console(stderr=True, highlight=False)
-        for warning in caught:
-            if warning.category.__module__.startswith("textsobol"):
-                errors.print(f"warning: {warning.message}", style="yellow", markup=False)
-    return explanation
+        ours = [w for w in caught if w.category.__module__.startswith("textsobol")]
+        for message in dict.fromkeys(str(warning.message) for warning in ours):
+            errors.print(f"warning: {message}", style="yellow", markup=False)
+    return explanations
 
 
 def _hush_transformers() -> None:

@@ -71,6 +71,68 @@ def run(
 
 
 @app.command()
+def convergence(
+    model: Model = None,
+    data: Data = HUB_ID,
+    reviews: Reviews = 40,
+    max_words: MaxWords = 200,
+    seed: Seed = 0,
+    out: Out = Path("results"),
+) -> None:
+    """How many forward passes until an explanation stays the same? Ours against RISE."""
+    from benchmarks.imdb.consistency import convergence as measure
+    from benchmarks.imdb.consistency import convergence_rows
+    from benchmarks.imdb.data import reviews as load_reviews
+    from benchmarks.imdb.run import settings_of
+    from benchmarks.reporting import read_results
+    from benchmarks.store import Store
+    from benchmarks.tables import markdown
+    from textsobol import TextExplainer
+
+    explainer = TextExplainer(model, progress=False)
+    name = explainer.name
+    path = out / f"{name}.convergence.jsonl"
+    chosen = load_reviews(data, number=reviews, seed=seed, max_words=max_words)
+    settings = settings_of(name, data, seed, {"max_words": max_words})
+    with Store(path, settings, ("model", "method", "rows_per_word", "review")) as store:
+        measure(explainer, chosen, store, model=name, seed=seed)
+    header = ["rows a word", "flip", "flip, five seeds", "RISE", "RISE, five seeds"]
+    typer.echo(markdown(header, list(convergence_rows(list(map(dict, read_results(path).lines))))))
+
+
+@app.command()
+def sanity(
+    model: Model = None,
+    data: Data = HUB_ID,
+    reviews: Reviews = 20,
+    max_words: MaxWords = 100,
+    seed: Seed = 0,
+    out: Out = Path("results"),
+) -> None:
+    """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
+    from benchmarks.imdb.consistency import sanity as measure
+    from benchmarks.imdb.consistency import sanity_rows
+    from benchmarks.imdb.data import reviews as load_reviews
+    from benchmarks.imdb.run import settings_of
+    from benchmarks.reporting import read_results
+    from benchmarks.store import Store
+    from benchmarks.tables import markdown
+    from textsobol import TextExplainer
+    from textsobol.text.loading import load_model
+
+    torch_model, tokenizer = load_model(model)
+    explainer = TextExplainer(torch_model, tokenizer, progress=False)
+    name = explainer.name
+    path = out / f"{name}.sanity.jsonl"
+    chosen = load_reviews(data, number=reviews, seed=seed, max_words=max_words)
+    settings = settings_of(name, data, seed, {"max_words": max_words})
+    with Store(path, settings, ("model", "stage", "review")) as store:
+        measure(explainer, torch_model, tokenizer, chosen, store, model=name, seed=seed)
+    header = ["random from the output down to", "signed scores", "their sizes"]
+    typer.echo(markdown(header, list(sanity_rows(list(map(dict, read_results(path).lines))))))
+
+
+@app.command()
 def report(
     results: Annotated[list[Path], typer.Argument(help="Files that run has written.")],
     out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),

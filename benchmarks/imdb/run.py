@@ -116,14 +116,17 @@ def _lines(
         }
 
 
-def explained(game: TextGame, variant: Variant, seed: int) -> tuple[Attribution, int]:
-    """What the variant finds for the predicted label, and the forward passes that took.
+def explained(
+    game: TextGame, variant: Variant, seed: int, *, label: str | None = None
+) -> tuple[Attribution, int]:
+    """What the variant finds for a label, and the forward passes that took.
 
     Passes are those that the method would make by itself: what other methods have asked for
-    before is known to the game, but counted all the same.
+    before is known to the game, but counted all the same. The label is the predicted one, unless
+    another is given.
     """
     seen: set[bytes] = {np.packbits(np.ones(game.n_features, dtype=bool)).tobytes()}
-    looked_at = game.looked_at(game.prediction)
+    looked_at = game.looked_at(label or game.prediction)
     plain = looked_at.for_methods()
 
     def counted(masks: Array) -> Floats:

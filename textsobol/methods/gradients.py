@@ -6,6 +6,7 @@ Attributions of single numbers are summed up to features. All settings are those
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,8 @@ def _attribution(
     except ImportError as error:
         raise ImportError('gradient methods need captum: pip install "textsobol[bench]"') from error
     model = game.differentiable()
+    # Else captum warns that it does so.
+    model = replace(model, inputs=model.inputs.detach().requires_grad_())
     n_labels = int(model.forward(model.inputs).shape[1])
     scores = np.zeros((game.n_features, n_labels))
     owned = model.owners >= 0

@@ -44,16 +44,24 @@ def greedy(game: Game, *, budget: int, seed: int) -> Attribution:
     """A search for the deletions that hurt most: all words are tried anew after each one.
 
     Not an attribution, but about the best that deletion allows. The word that went first has the
-    highest score; words that stayed have none.
+    highest score; words that stayed have none. Every label has a search of its own, with fewer
+    deletions where the budget does not allow more.
     """
     score = game.scorer(budget)
     n_labels = score(np.ones((1, game.n_features))).shape[1]
     found = np.zeros((game.n_features, n_labels))
     n_deletions = min(GREEDY_DELETIONS, game.n_features)
+    while n_deletions > 1 and _greedy_rows(game.n_features, n_labels, n_deletions) > budget:
+        n_deletions -= 1
     for label in range(n_labels):
         for place, feature in enumerate(_greedy_order(score, game.n_features, label, n_deletions)):
             found[feature, label] = 1 - place / n_deletions
     return Attribution(found, settings={"deletions": n_deletions})
+
+
+def _greedy_rows(n_features: int, n_labels: int, n_deletions: int) -> int:
+    """Rows of the whole input, of the first deletion and, for every label, of the others."""
+    return 1 + n_features + n_labels * sum(n_features - k for k in range(1, n_deletions))
 
 
 def _greedy_order(

@@ -38,4 +38,5 @@ def sobol(
         "base_rows": made.rows,
         "sign": made.sign,
     }
-    return Attribution(indices.signed, settings=settings, indices=indices)
+    scores = indices.signed.reshape(game.n_features, -1)
+    return Attribution(scores, settings=settings, indices=indices)

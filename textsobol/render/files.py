@@ -43,7 +43,9 @@ def save_report(
 def save_comparison(
     explanations: Mapping[str, TextExplanation] | Iterable[TextExplanation], path: str | Path
 ) -> None:
-    """Write several explanations of one text to a page, on one scale, with their agreement.
+    """Write several explanations of one text to a page, with their rank correlation.
+
+    Explanations by the same method stand on one scale; scores of other methods have their own.
 
     Args:
         explanations: by name, or in a list; names are then made of the settings that differ.

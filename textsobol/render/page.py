@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -38,7 +39,7 @@ def explanation_html(explanation: TextExplanation) -> str:
 
 
 def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
-    """A page of several explanations of the same text, on one scale."""
+    """A page of several explanations of the same text, those of one method on one scale."""
     names, looked_at = [*map(shown, explanations)], list(explanations.values())
     if len(looked_at) < 2:
         raise ValueError("a comparison needs at least two explanations")
@@ -50,14 +51,21 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
         raise ValueError("the explanations have no label in common")
     label = first.label if first.label in common else common[0]
     looked_at = [explanation.for_label(label) for explanation in looked_at]
-    strongest = max(map(strongest_of, looked_at))
+    # Scores of one method have one scale, those of several methods several.
+    methods = [explanation.settings.get("method") for explanation in looked_at]
+    strongest: dict[Any, float] = {}
+    for method, explanation in zip(methods, looked_at, strict=True):
+        strongest[method] = max(strongest.get(method, 0.0), strongest_of(explanation))
     return render(
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
         title=f"{len(looked_at)} explanations of one text",
         data=[page_data(explanation) for explanation in looked_at],
-        cards=[_card(e, name, strongest) for name, e in zip(names, looked_at, strict=True)],
+        cards=[
+            _card(explanation, name, strongest[method])
+            for name, explanation, method in zip(names, looked_at, methods, strict=True)
+        ],
         correlations=[_correlations(names, looked_at, each, label) for each in common],
     )
 
@@ -139,6 +147,10 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),
         "footer": footer_of(explanation),
+        "tells_intervals": any(
+            not math.isnan(explanation.score_of(word).low) for word in explanation.words
+        )
+        and explanation.settings.get("base_rows") != 1,
     }
 
 

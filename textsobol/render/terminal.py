@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -45,6 +46,56 @@ def _footer(explanation: TextExplanation) -> str:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
     return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
+
+
+def show_comparison(
+    explanations: Mapping[str, TextExplanation], console: Console, *, top: int = 10
+) -> None:
+    """Print the words that stand out by any method, and how much the methods agree."""
+    from textsobol.metrics.agreement import rank_correlation
+
+    first = next(iter(explanations.values()))
+    console.print(_headline(first))
+    table = Table(box=None, padding=(0, 1), show_edge=False)
+    table.add_column("word")
+    for name in explanations:
+        table.add_column(Text(name), justify="right")
+    for number in _standing_out(explanations.values(), top):
+        scores = [e.score_of(e.words[number]).score for e in explanations.values()]
+        cells = [Text(f"{score:+.3f}", style=_style(_sign(score))) for score in scores]
+        table.add_row(Text(one_line(first.words[number].text)), *cells)
+    table.add_section()
+    table.add_row(
+        Text("forward passes", style="dim"),
+        *(f"{e.cost['forwarded']:.0f}" for e in explanations.values()),
+    )
+    console.print()
+    console.print(table)
+    agreement = Table(box=None, padding=(0, 1), show_edge=False)
+    agreement.add_column("rank correlation")
+    for name in explanations:
+        agreement.add_column(Text(name), justify="right")
+    for name, one in explanations.items():
+        values = [rank_correlation(one, other) for other in explanations.values()]
+        agreement.add_row(Text(name), *(f"{value:.2f}" for value in values))
+    console.print()
+    console.print(agreement)
+
+
+def _standing_out(explanations: Iterable[TextExplanation], top: int) -> list[int]:
+    """Numbers of the words that are high up in any of the rankings, the highest first."""
+    best: dict[int, int] = {}
+    for explanation in explanations:
+        scored = [k for k, word in enumerate(explanation.words) if word.status == "scored"]
+        order = sorted(scored, key=lambda k: -abs(explanation.score_of(explanation.words[k]).score))
+        for place, number in enumerate(order):
+            best[number] = min(place, best.get(number, place))
+    return sorted(best, key=lambda number: (best[number], number))[:top]
+
+
+def _sign(score: float) -> float:
+    """Full colour for and against, whatever the scale of a method."""
+    return math.copysign(0.2, score) if score else 0.0
 
 
 def _whatif(explanation: TextExplanation) -> list[str]:

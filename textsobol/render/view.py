@@ -72,14 +72,20 @@ def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterat
         if word.start > done:
             yield Piece("".join(characters[done : word.start]))
         score = explanation.score_of(word).score
-        # The root makes the colour follow the size of the effect, since shares are squares.
+        # Shares are squares: their root makes the colour follow the size of the effect.
         # numbers.js has the same rule, for when another label or measure is chosen.
-        strength = math.sqrt(abs(score) / strongest) if strongest > 0 else 0.0
+        part_of = abs(score) / strongest if strongest > 0 else 0.0
+        strength = math.sqrt(part_of) if _is_share(explanation) else part_of
         kind = "" if strength < 0.1 else "for" if score > 0 else "against"
         yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
         done = word.end
     if done < len(characters):
         yield Piece("".join(characters[done:]))
+
+
+def _is_share(explanation: TextExplanation) -> bool:
+    """Whether scores are shares of a variance."""
+    return bool(explanation.settings.get("method", "sobol") == "sobol")
 
 
 def shown(text: str) -> str:
@@ -122,6 +128,8 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "label": shown(explanation.label),
         "prediction": shown(explanation.prediction),
         "unit": explanation.settings.get("score", ""),
+        "method": explanation.settings.get("method", ""),
+        "isShare": _is_share(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
         "numbers": [[shown(label), _packed(scored, label, is_sure=is_sure)] for label in likeliest],

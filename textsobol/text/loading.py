@@ -71,6 +71,11 @@ def as_classifier(
     )
 
 
+def load_model(path: str | PathLike[str] | None = None) -> tuple[Any, Any]:
+    """A model and its tokenizer from a directory or the hub; by default the bundled ones."""
+    return _load(str(BUNDLED if path is None else path))
+
+
 def _load(path: str) -> tuple[Any, Any]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 

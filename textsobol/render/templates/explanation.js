@@ -119,9 +119,12 @@ class Card {
   paint() {
     const { label, measure } = this.group;
     const known = this.explanation.tells(label, measure);
+    const measured = this.group.measuredWith(this.explanation);
+    this.strongest = Math.max(...measured.map((e) => e.strongest(label, measure)));
+    this.range = this.group.rangeOfBars(measured);
     this.explanation.scored.forEach((word, place) => {
       const value = known ? this.explanation.measured(label, measure, place)[0] : 0;
-      colourWord(this.spans[word], value, this.group.strongest, measure);
+      colourWord(this.spans[word], value, this.strongest, measure, this.explanation.isShare);
     });
     this.paintDeletions();
     this.paintBars(known ? this.explanation.ranking(label, measure).order : []);
@@ -142,7 +145,7 @@ class Card {
 
   paintBars(ranking) {
     const shown = this.all ? ranking : ranking.slice(0, this.most);
-    const [low, high] = this.group.range;
+    const [low, high] = this.range;
     const inside = (value) => Math.max(low, Math.min(high, value));
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
@@ -186,7 +189,7 @@ class Card {
       make("i", { class: "zero", style: `left:${at(0)}%` }));
     const told = make("span", { class: "value" }, number);
     if (!Number.isNaN(low)) {
-      const [left, right] = this.group.range;
+      const [left, right] = this.range;
       const open = `${low < left ? " open-left" : ""}${high > right ? " open-right" : ""}`;
       track.append(make("i", { class: `error${open}`, style: between(low, high) }));
       told.append(make("span", { class: "hidden" }, `, 95 % interval ${ends[0]} to ${ends[1]}`));
@@ -259,12 +262,17 @@ class Group {
     section.hidden = false;
   }
 
+  // Explanations that share a scale: all of one method; scores of several methods have several.
+  measuredWith(explanation) {
+    return this.explanations.filter((other) => other.method === explanation.method);
+  }
+
   // From the lowest to the highest end of any bar or interval; very wide intervals are cut, since
   // nothing else could be seen beside them.
-  rangeOfBars() {
+  rangeOfBars(explanations) {
     let [low, high] = [0, 0];
-    const most = 2.5 * Math.max(...this.explanations.map((e) => e.strongest(this.label, this.measure)));
-    for (const explanation of this.explanations) {
+    const most = 2.5 * Math.max(...explanations.map((e) => e.strongest(this.label, this.measure)));
+    for (const explanation of explanations) {
       if (!explanation.tells(this.label, this.measure)) continue;
       explanation.scored.forEach((_, place) => {
         const ends = explanation.measured(this.label, this.measure, place).filter((end) => !Number.isNaN(end));
@@ -277,8 +285,6 @@ class Group {
 
   refresh() {
     this.details.hide();
-    this.range = this.rangeOfBars();
-    this.strongest = Math.max(...this.explanations.map((e) => e.strongest(this.label, this.measure)));
     const reading = this.root.querySelector(".reading");
     const name = make("bdi", {}, this.label);
     if (this.measure === "signed") {

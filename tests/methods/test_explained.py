@@ -1,0 +1,200 @@
+"""Every method by its name, on the bundled classifier: what comes out is a whole explanation."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textsobol import TextExplainer, TextExplanation
+from textsobol.methods import METHODS
+from textsobol.text.inputs import default_budget
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The set_:PendingDeprecationWarning"),  # of shap's import
+    pytest.mark.filterwarnings("ignore:The set_:DeprecationWarning"),
+]
+
+TEXT = "A gripping, beautifully acted film, ruined by its dull ending."
+LABELS = ("NEGATIVE", "POSITIVE")
+OTHERS = [name for name in METHODS if name != "sobol"]
+SIGNED = ["sobol", "occlusion", "rise", "lime", "kernel_shap", "permutation_shap",
+          "gradient_input", "integrated_gradients"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def explainer() -> TextExplainer:
+    return TextExplainer()
+
+
+@pytest.fixture(scope="module")
+def explained(explainer: TextExplainer) -> dict[str, TextExplanation]:
+    return {}
+
+
+@pytest.fixture
+def of(explainer: TextExplainer, explained: dict[str, TextExplanation]) -> Any:
+    def explanation(method: str) -> TextExplanation:
+        if method not in explained:
+            explained[method] = explainer(TEXT, method=method, whatif=True)
+        return explained[method]
+
+    return explanation
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_word_has_a_score_for_every_label(of: Any, method: str) -> None:
+    explanation = of(method)
+    assert explanation.labels == LABELS
+    assert explanation.settings["method"] == method
+    assert explanation.settings["seed"] == 0
+    assert len(explanation.words) == 10
+    for word in explanation.words:
+        assert set(word.scores) == set(LABELS)
+        assert all(np.isfinite(score.score) for score in word.scores.values())
+
+
+@pytest.mark.parametrize("method", SIGNED)
+def test_methods_with_a_sign_tell_praise_from_blame(of: Any, method: str) -> None:
+    scores = {w.text: w.scores["POSITIVE"].score for w in of(method).words}
+    assert scores["gripping"] > 0
+    assert scores["beautifully"] > 0
+    assert scores["dull"] < 0
+    assert scores["ruined"] < 0
+    for word in of(method).words:
+        # Log-odds of one of two labels are those of the other one, turned around.
+        one, other = (word.scores[label].score for label in LABELS)
+        assert one == pytest.approx(-other, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explanations_of_every_method_survive_json(of: Any, method: str, tmp_path: Path) -> None:
+    explanation = of(method)
+    assert TextExplanation.from_dict(explanation.to_dict()) == explanation
+    explanation.save(tmp_path / "explanation.json")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    text = (tmp_path / "explanation.json").read_text(encoding="utf-8")
+    json.loads(text, parse_constant=refuse)
+    assert TextExplanation.load(tmp_path / "explanation.json") == explanation
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_that_is_shown_is_not_a_number(of: Any, method: str, tmp_path: Path) -> None:
+    explanation = of(method)
+    page = tmp_path / "page.html"
+    explanation.save(page)
+    html = page.read_text(encoding="utf-8")
+    # The scripts themselves know of NaN; the data that they are given must not.
+    scripts = re.findall(r"<script([^>]*)>(.*?)</script>", html, flags=re.DOTALL)
+    data = [json.loads(body) for kind, body in scripts if "json" in kind]
+    shown = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
+    for text in (shown, json.dumps(data), str(explanation), repr(explanation)):
+        assert not re.search(r"\b(nan|inf|infinity)\b", text, flags=re.IGNORECASE)
+    assert data
+    assert "gripping" in str(explanation)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_rows_that_were_forwarded_are_told_and_within_the_budget(
+    explainer: TextExplainer, of: Any, method: str
+) -> None:
+    explanation = of(method)
+    forwarded = explanation.cost["forwarded"] - explanation.cost["whatif"]
+    budget = explanation.settings["budget"]
+    expected = {
+        "random": 1, "occlusion": 11, "saliency": 2 + 2, "gradient_input": 2 + 2,
+        "smoothgrad": 2 + 2 * 80, "integrated_gradients": 2 + 2 * 80,
+    }  # fmt: skip
+    if method in expected:
+        assert forwarded == expected[method]
+    else:
+        assert 1 < forwarded <= budget
+    if METHODS[method].natural is None:
+        assert budget == default_budget(10)
+
+
+@pytest.mark.parametrize("method", ["occlusion", "rise", "lime", "kernel_shap",
+                                    "permutation_shap", "greedy"])  # fmt: skip
+def test_a_budget_below_the_least_is_refused_with_the_number(
+    explainer: TextExplainer, method: str
+) -> None:
+    least = METHODS[method].least(10)
+    title = METHODS[method].title
+    said = f"budget={least - 1}: {title} needs at least {least} forward passes for 10 words"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        explainer(TEXT, method=method, budget=least - 1)
+
+
+@pytest.mark.filterwarnings("ignore:Linear regression equation is singular")
+@pytest.mark.parametrize("method", ["occlusion", "rise", "lime", "kernel_shap",
+                                    "permutation_shap", "greedy"])  # fmt: skip
+def test_the_least_budget_is_enough(explainer: TextExplainer, method: str) -> None:
+    least = METHODS[method].least(10)
+    explanation = explainer(TEXT, method=method, budget=least)
+    assert explanation.cost["forwarded"] <= least
+
+
+@pytest.mark.parametrize("method", OTHERS)
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("keep", 0.7), ("estimator", "flip"), ("design", "random"), ("rows", 3), ("sign", None),
+     ("interactions", 2)],
+)  # fmt: skip
+def test_settings_of_sobol_are_refused_by_name(
+    explainer: TextExplainer, method: str, setting: str, value: Any
+) -> None:
+    with pytest.raises(ValueError, match=f"{setting}: setting of method='sobol', not of '{method}"):
+        explainer(TEXT, method=method, **{setting: value})
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones(explainer: TextExplainer) -> None:
+    with pytest.raises(ValueError, match=r"unknown method 'anchors'; known: sobol, .*occlusion"):
+        explainer(TEXT, method="anchors")
+
+
+@pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "kernel_shap"])
+def test_labels_can_be_chosen(explainer: TextExplainer, of: Any, method: str) -> None:
+    one = explainer(TEXT, method=method, labels=["POSITIVE"])
+    assert one.labels == ("POSITIVE",)
+    assert one.label == "POSITIVE"
+    for chosen, every in zip(one.words, of(method).words, strict=True):
+        expected = every.scores["POSITIVE"].score
+        assert chosen.scores["POSITIVE"].score == pytest.approx(expected, abs=1e-6)
+    looked_at = explainer(TEXT, method=method, label="NEGATIVE")
+    assert looked_at.label == "NEGATIVE"
+    assert looked_at.labels == LABELS
+    with pytest.raises(ValueError, match="unknown label 'GOOD'"):
+        explainer(TEXT, method=method, labels=["GOOD"])
+    with pytest.raises(ValueError, match="'POSITIVE' was not analysed"):
+        explainer(TEXT, method=method, labels=["NEGATIVE"], label="POSITIVE")
+
+
+def test_what_if_goes_by_the_scores_of_the_method(of: Any) -> None:
+    explanation = of("occlusion")
+    for label in LABELS:
+        scores = [word.scores[label].score for word in explanation.words]
+        positive = [k for k in np.argsort(-np.array(scores), kind="stable") if scores[k] > 0]
+        steps = explanation.whatif[label]
+        assert [step.word for step in steps] == positive[:9]
+    first = explanation.whatif["POSITIVE"][0]
+    # What occlusion found is what the first deletion does.
+    share = explanation.probabilities["POSITIVE"]
+    lost = explanation.words[first.word].scores["POSITIVE"].score
+    odds = np.log(share / (1 - share)) - lost
+    assert first.probability == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
+
+
+def test_every_method_explains_a_function_but_for_white_boxes() -> None:
+    explainer = TextExplainer(lambda texts: [float("good" in t) - ("bad" in t) for t in texts])
+    for name, method in METHODS.items():
+        if method.kind == "white box":
+            with pytest.raises(ValueError, match="gradient methods need a model of transformers"):
+                explainer("a good or bad film", method=name)
+        elif name != "random":
+            scores = [w.scores["0"].score for w in explainer("a good bad film", method=name).words]
+            assert int(np.argmax(scores)) == 1
