@@ -48,7 +48,7 @@ def randomised(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
     model = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(seed)
     names = [name for name, _ in model.named_parameters()]
-    for stage in _stages(names):
+    for stage in reversed(_stages(names)):
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if _stage_of(name) != stage:
