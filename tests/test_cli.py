@@ -177,3 +177,25 @@ def test_files_are_checked_before_the_model_is_asked(options: list[str], message
     assert result.exit_code == 2
     told = " ".join(result.output.replace("\u2502", " ").split())
     assert message in told
+
+
+@pytest.mark.parametrize("given", [["occlusion", "greedy"], ["occlusion,greedy"]])
+def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> None:
+    page = tmp_path / "compared.html"
+    command = ["compare", TEXT, "-m", model, "--label", "LABEL_1", "--html", str(page)]
+    result = run(app, [*command, "--methods", "sobol", *given])
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    assert ["word", "sobol", "occlusion", "greedy"] in lines
+    assert {line[0] for line in lines[3:5]} == {"good", "bad"}
+    passes = next(line for line in lines if line[:2] == ["forward", "passes"])
+    assert int(passes[3]) < int(passes[2]), "occlusion takes the fewest"
+    agreement = next(line for line in lines if line[:1] == ["sobol"])
+    assert float(agreement[1]) == 1
+    assert all(name in page.read_text() for name in ("sobol", "occlusion", "greedy"))
+
+
+def test_unknown_methods_are_named_before_the_model_is_asked() -> None:
+    result = run(app, ["compare", TEXT, "--methods", "limes", "--model", "nowhere"])
+    assert result.exit_code == 1
+    assert "unknown method 'limes'; known: sobol, random" in " ".join(result.output.split())

@@ -136,11 +136,19 @@ def sanity(
 def report(
     results: Annotated[list[Path], typer.Argument(help="Files that run has written.")],
     out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
+    draw: Annotated[
+        str,
+        typer.Option(
+            help="Variants in the deletion curves, with commas; without it, the best of every "
+            "method.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Make tables (Markdown, CSV), plots and a page of results."""
     from benchmarks.imdb.report import write_report
 
-    write_report(results, out)
+    write_report(results, out, draw.split(",") if draw else ())
     typer.echo(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
 
 

@@ -44,9 +44,7 @@ def results(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()][1:]
 
 
-def test_a_smoke_run_of_all_methods_on_both_models(
-    data: Path, model: Path, tmp_path: Path
-) -> None:
+def test_a_smoke_run_of_all_methods_on_both_models(data: Path, model: Path, tmp_path: Path) -> None:
     for own in ([], ["--model", str(model)]):
         asked = ["run", *own, "--data", str(data), "--limit", "5", "--out", str(tmp_path)]
         done = run(app, [*asked, "--keep", "0.5,0.9"])

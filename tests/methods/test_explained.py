@@ -193,7 +193,9 @@ def test_every_method_explains_a_function_but_for_white_boxes() -> None:
     explainer = TextExplainer(lambda texts: [float("good" in t) - ("bad" in t) for t in texts])
     for name, method in METHODS.items():
         if method.kind == "white box":
-            with pytest.raises(ValueError, match="gradient methods need a model of transformers"):
+            with pytest.raises(
+                ValueError, match="gradient methods need a sequence classifier of transformers"
+            ):
                 explainer("a good or bad film", method=name)
         elif name != "random":
             scores = [w.scores["0"].score for w in explainer("a good bad film", method=name).words]

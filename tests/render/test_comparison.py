@@ -106,3 +106,22 @@ def test_rank_correlation_of_known_orders() -> None:
     assert math.isnan(rank_correlation(one, replace(one, words=flat)))
     with pytest.raises(ValueError, match="different texts"):
         rank_correlation(one, explained("another good text"))
+
+
+def test_methods_have_scales_of_their_own(look: Look) -> None:
+    both = {"sobol": explained(), "occlusion": explained(method="occlusion")}
+    with look(comparison_html(both)) as page:
+        for number, explanation in enumerate(both.values()):
+            card = page.locator(".card").nth(number)
+            alphas = card.locator(".w").evaluate_all(ALPHAS)
+            strongest = abs(explanation.top(1)[0][1])
+            for alpha, word in zip(alphas, explanation.words, strict=True):
+                part = abs(explanation.score_of(word).score) / strongest
+                # Shares of a variance are squares, effects are not.
+                wanted = math.sqrt(part) if explanation is both["sobol"] else part
+                if alpha:
+                    assert alpha == pytest.approx(wanted, abs=2e-3)
+        assert page.locator(".card").nth(1).locator(".bar .error").count() == 0
+        notes = page.locator(".card h2 small").all_inner_texts()
+        assert "with 95 % intervals" in notes
+        assert "without intervals" in notes

@@ -22,7 +22,7 @@ METHODS: dict[str, Method] = {
     "occlusion": Method("Occlusion", occlusion, "black box", lambda d: d + 1, lambda d: d + 1),
     "rise": Method("RISE", rise, "black box", lambda d: 2),
     "lime": Method("LIME", lime, "black box", lambda d: 2),
-    "kernel_shap": Method("KernelSHAP", kernel_shap, "black box", lambda d: d + 2),
+    "kernel_shap": Method("KernelSHAP", kernel_shap, "black box", lambda d: 2 * d + 2),
     "permutation_shap": Method(
         "Permutation SHAP", permutation_shap, "black box", lambda d: 2 * d + 1
     ),

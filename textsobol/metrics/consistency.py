@@ -24,6 +24,8 @@ def stability(explain: Explain, seeds: Sequence[int]) -> float:
         >>> stability(lambda seed: np.array([1.0, 2.0, 3.0]), [0, 1, 2])
         1.0
     """
+    if len(seeds) < 2:
+        raise ValueError("stability compares the scores of at least two seeds")
     found = [explain(seed) for seed in seeds]
     return float(np.mean([spearman(one, other) for one, other in combinations(found, 2)]))
 
@@ -34,14 +36,14 @@ def convergence(explain: Explain, budgets: Sequence[int], converged: Floats) -> 
 
 
 def randomised(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
-    """Copies of a torch model, more and more of it random, from its output to its input.
+    """A copy of a torch model, more and more of it random, from its output to its input.
 
     The check of Adebayo et al. (2018): an explanation that does not change has not looked at the
     weights. Every parameter is drawn anew from a normal distribution with its own mean and
     standard deviation. The model itself is not changed.
 
     Yields:
-        What has just become random, and the model.
+        What has just become random, and the copy: the same one every time.
     """
     import torch
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 
@@ -89,7 +90,7 @@ class Faithfulness:
 
 
 def faithfulness(
-    game: Answering, scores: Floats, label: str, *, steps: int = STEPS
+    game: Answering, scores: ArrayLike, label: str, *, steps: int = STEPS
 ) -> Faithfulness:
     """All metrics of one explanation for one label, from one batch of masks.
 
@@ -105,7 +106,7 @@ def faithfulness(
         ...     return [text.count("good") / 2 for text in texts]
         >>> explainer = TextExplainer(praise, labels=["praise"])
         >>> game = explainer.game("a good film with good music")
-        >>> found = faithfulness(game, np.array([0, 3, 1, 1, 2, 0]), "praise", steps=3)
+        >>> found = faithfulness(game, [0, 3, 1, 1, 2, 0], "praise", steps=3)
         >>> found.deletion_curve.tolist(), found.insertion_curve.tolist()
         ([1.0, 0.5, 0.0, 0.0], [0.0, 0.5, 1.0, 1.0])
     """

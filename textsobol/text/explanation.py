@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ SCHEMA = 1
 _NOT_TOLD = {"first_low": math.nan, "first_high": math.nan}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordScore:
     """What one word did to one label.
 
@@ -40,6 +40,16 @@ class WordScore:
     first_high: float = 0.0
     effect: float = 0.0
     stability: float = 0.0
+
+    def __eq__(self, other: object) -> bool:
+        # Two numbers that are both unknown are the same.
+        return isinstance(other, WordScore) and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def _told(self) -> tuple[float | None, ...]:
+        return tuple(None if math.isnan(value) else value for value in astuple(self))
 
     @classmethod
     def alone(cls, score: float) -> "WordScore":

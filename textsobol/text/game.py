@@ -13,7 +13,7 @@ from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Tick
 from textsobol.text.embeddings import embedded
 from textsobol.text.explanation import Word
-from textsobol.text.inputs import Text, chosen_labels
+from textsobol.text.inputs import Text, checked_label, chosen_labels
 from textsobol.text.masked import MaskedText
 from textsobol.text.outputs import analysed, probabilities
 from textsobol.text.tokens import split_masks
@@ -81,6 +81,7 @@ class TextGame:
 
     def looked_at(self, label: str) -> TextGame:
         """The same game, with one label analysed; rows known to one are known to both."""
+        checked_label(label, list(self.probabilities), self.probabilities)
         other = copy(self)
         other._chosen = [list(self.probabilities).index(label)]
         other.labels = [label]
