@@ -21,8 +21,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import TextExplainer, TextExplanation
+from textsobol.outputs import probabilities
 from textsobol.text.loading import as_classifier
-from textsobol.text.outputs import probabilities
 
 Ranking = Callable[[str], np.ndarray]
 N = 32

@@ -17,10 +17,10 @@ from transformers import (
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import BlackBoxError, TextExplainer
+from textsobol.outputs import analysed, probabilities
 from textsobol.text.batches import LogitRunner
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.masked import MaskedText
-from textsobol.text.outputs import analysed, probabilities
 from textsobol.text.tokens import StringRows
 from textsobol.text.words import words
 

@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from textsobol.inference import Cost, in_evaluation, is_out_of_memory
 from textsobol.sobol.arrays import Floats, Integers
 from textsobol.text.tokens import Row
 
@@ -15,20 +14,6 @@ _PADDING = 0.05  # most padding of a row, once a batch has enough rows
 _LEAST_ROWS = 8
 _LEAST_TOKENS, _MOST_TOKENS = 1024, 16_384
 _PARAMETERS = 10_000_000  # for which the least tokens are best on a CPU
-
-
-@dataclass
-class Cost:
-    """What was really forwarded."""
-
-    rows: int = 0
-    tokens: int = 0
-    padding: int = 0
-
-    @property
-    def padding_share(self) -> float:
-        """Share of the forwarded tokens that is padding."""
-        return self.padding / self.tokens if self.tokens else 0.0
 
 
 class LogitRunner:
@@ -114,7 +99,7 @@ class LogitRunner:
         try:
             return self._forward_once(rows)
         except Exception as error:
-            if not _is_out_of_memory(error) or len(rows) == 1:
+            if not is_out_of_memory(error) or len(rows) == 1:
                 raise
         half = len(rows) // 2
         # Later batches are made smaller too: what did not fit now will not fit then.
@@ -166,19 +151,3 @@ def _key(row: Row) -> bytes:
     seen = b"" if row.seen is None else row.seen.tobytes()
     content = row.ids.tobytes() + row.types.tobytes() + seen
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-@contextmanager
-def in_evaluation(model: Any) -> Iterator[None]:
-    """Evaluation mode; every module's mode is restored, also after an error."""
-    training = [module for module in model.modules() if module.training]
-    try:
-        model.eval()
-        yield
-    finally:
-        for module in training:
-            module.training = True
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()

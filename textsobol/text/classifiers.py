@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from textsobol.inference import Cost
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.text.batches import Cost, LogitRunner
+from textsobol.text.batches import LogitRunner
 from textsobol.text.masked import MaskedText
 from textsobol.text.tokens import (
     PaddedRows,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.inference import in_evaluation
 from textsobol.methods.contract import Differentiable
+from textsobol.outputs import analysed_tensor
 from textsobol.sobol.arrays import Integers
-from textsobol.text.batches import in_evaluation
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.tokens import untouched
 from textsobol.text.words import Span
@@ -60,25 +61,10 @@ def embedded(
         # cuDNN refuses gradients of recurrent layers outside of training.
         with in_evaluation(model), torch.backends.cudnn.flags(enabled=False):
             logits = model(inputs_embeds=inputs, attention_mask=seen, **more).logits
-        return _analysed(logits, classifier.activation, score)[:, list(labels)]
+        return analysed_tensor(logits, classifier.activation, score)[:, list(labels)]
 
     owners = _owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
     return Differentiable(forward, vectors, owners)
-
-
-def _analysed(logits: Tensor, activation: str, score: str) -> Tensor:
-    """`outputs.analysed` with gradients."""
-    import torch
-
-    if activation == "none":
-        return logits
-    if score == "probability":
-        return torch.softmax(logits, 1) if activation == "softmax" else torch.sigmoid(logits)
-    if activation == "sigmoid":
-        return logits
-    every = torch.arange(logits.shape[1])
-    others = [torch.logsumexp(logits[:, every != label], 1) for label in every]
-    return logits - torch.stack(others, 1)
 
 
 def _owners(

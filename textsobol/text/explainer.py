@@ -9,7 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from textsobol import __version__
+from textsobol.labels import checked_label
 from textsobol.methods import method_named
+from textsobol.outputs import SCORES
+from textsobol.progress import LateProgress
 from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Tick
@@ -18,14 +21,11 @@ from textsobol.text.game import TextGame
 from textsobol.text.inputs import (
     Text,
     checked_budget,
-    checked_label,
     checked_texts,
     method_budget,
     n_pairs_among,
 )
 from textsobol.text.loading import as_classifier
-from textsobol.text.outputs import SCORES
-from textsobol.text.progress import LateProgress
 from textsobol.text.scores import rows_of, with_scores, word_pairs
 from textsobol.text.tokens import untouched
 from textsobol.text.whatif import deletions

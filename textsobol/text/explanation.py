@@ -167,7 +167,7 @@ class TextExplanation:
 
     def for_label(self, name: str) -> "TextExplanation":
         """The same explanation, looked at for another label."""
-        from textsobol.text.inputs import checked_label
+        from textsobol.labels import checked_label
 
         return replace(self, label=checked_label(name, self.labels, self.probabilities))
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from textsobol.methods.contract import Differentiable, Game
+from textsobol.game import ClassifierGame
+from textsobol.methods.contract import Differentiable
 from textsobol.sobol import BlackBoxError
-from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Tick
 from textsobol.text.embeddings import embedded
 from textsobol.text.explanation import Word
-from textsobol.text.inputs import Text, checked_label, chosen_labels
+from textsobol.text.inputs import Text
 from textsobol.text.masked import MaskedText
-from textsobol.text.outputs import analysed, probabilities
 from textsobol.text.tokens import split_masks
 
 
-class TextGame:
-    """One text and one classifier; all that is asked of them goes through here.
+class TextGame(ClassifierGame):
+    """One text and one classifier; see `ClassifierGame`.
 
     Rows that were forwarded once are known, whoever asked for them.
 
@@ -28,9 +24,6 @@ class TextGame:
         text: the text, or the two texts of a pair.
         words: all its words.
         scored: numbers of the words that can be left out; the columns of masks.
-        labels: the labels that are analysed.
-        probabilities: what the classifier says of the whole text, for all labels.
-        cost: what was forwarded so far.
     """
 
     def __init__(
@@ -59,47 +52,23 @@ class TextGame:
         ]  # fmt: skip
         self._classifier = classifier
         self._perturbation = perturbation
-        self._score = score
-        self._tick = tick
-        self._outputs, self.cost = classifier.prepare(self._seen, self._spans, perturbation)
-        whole = self._checked_outputs(np.ones((1, len(self.scored)), dtype=bool))
-        every = classifier.labels(whole.shape[1])
-        self._chosen = chosen_labels(labels, every)
-        self.labels = [every[k] for k in self._chosen]
-        shares = probabilities(whole, classifier.activation)[0]
-        self.probabilities = dict(zip(every, shares.tolist(), strict=True))
+        outputs, cost = classifier.prepare(self._seen, self._spans, perturbation)
+        super().__init__(
+            lambda masks: outputs(masks, tick),
+            len(self.scored),
+            cost,
+            activation=classifier.activation,
+            score=score,
+            names=classifier.labels,
+            labels=labels,
+        )
 
-    @property
-    def n_features(self) -> int:
-        """Number of words that can be left out."""
-        return len(self.scored)
-
-    @property
-    def prediction(self) -> str:
-        """The label with the highest probability."""
-        return max(self.probabilities, key=lambda label: self.probabilities[label])
-
-    def looked_at(self, label: str) -> TextGame:
-        """The same game, with one label analysed; rows known to one are known to both."""
-        checked_label(label, list(self.probabilities), self.probabilities)
-        other = copy(self)
-        other._chosen = [list(self.probabilities).index(label)]
-        other.labels = [label]
-        return other
-
-    def scores(self, masks: Array) -> Floats:
-        """What is analysed: masks ``(rows, words)`` to scores ``(rows, analysed labels)``."""
-        values = self._outputs(masks, self._tick)
-        return analysed(values, self._classifier.activation, self._score)[:, self._chosen]
-
-    def shares(self, masks: Array) -> Floats:
-        """What is shown: masks ``(rows, words)`` to probabilities ``(rows, all labels)``."""
-        return probabilities(self._checked_outputs(masks), self._classifier.activation)
-
-    def for_methods(self) -> Game:
-        """The game as attribution methods see it."""
-        has_gradients = isinstance(self._classifier, HuggingFaceClassifier)
-        return Game(self.scores, self.n_features, self._differentiable if has_gradients else None)
+    def differentiable(self) -> Callable[[], Differentiable] | None:
+        """The scores as a function of the tokens' vectors, for models of transformers."""
+        classifier = self._classifier
+        if not isinstance(classifier, HuggingFaceClassifier):
+            return None
+        return lambda: embedded(classifier, self._seen, self._spans, self._score, self._chosen)
 
     def named(self, error: BlackBoxError) -> BlackBoxError:
         """The same error with the text instead of the mask, unless it names one already."""
@@ -113,22 +82,3 @@ class TextGame:
         text = " / ".join(part.render(own)[0] for part, own in zip(parts, masks, strict=True))
         shown = text if len(text) <= 300 else text[:300] + " ..."
         return BlackBoxError(f"{error} (text: {shown!r})", error.mask)
-
-    def _differentiable(self) -> Differentiable:
-        assert isinstance(self._classifier, HuggingFaceClassifier)
-        return embedded(self._classifier, self._seen, self._spans, self._score, self._chosen)
-
-    def _checked_outputs(self, masks: Array) -> Floats:
-        """Outputs ``(rows, labels)`` of masks that do not go through the core's evaluator."""
-        try:
-            values = self._outputs(masks, self._tick)
-        except Exception as error:
-            failure = BlackBoxError(
-                f"the classifier failed: {type(error).__name__}: {error}", masks[0]
-            )
-            raise self.named(failure) from error
-        wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-        if wrong.size:
-            said = f"the classifier returned {values[wrong[0]]}; scores must be finite"
-            raise self.named(BlackBoxError(said, masks[wrong[0]]))
-        return values

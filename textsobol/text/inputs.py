@@ -1,6 +1,6 @@
 """What is asked for, checked: texts, budget, labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from textsobol.methods.contract import Method
@@ -83,28 +83,3 @@ def method_budget(method: Method, budget: int | None, n_words: int, passes: int)
             f"{n_words} words"
         )
     return budget
-
-
-def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:
-    """Numbers of the labels asked for; all of them by default."""
-    if asked is None:
-        return list(range(len(known)))
-    asked = [asked] if isinstance(asked, str) else list(asked)
-    unknown = [label for label in asked if label not in known]
-    if unknown or not asked:
-        raise ValueError(
-            f"unknown label {', '.join(map(repr, unknown))}; known: {', '.join(known)}"
-        )
-    return [known.index(label) for label in asked]
-
-
-def checked_label(
-    asked: str | None, analysed: Sequence[str], probabilities: Mapping[str, float]
-) -> str:
-    """The label to look at; by default the likeliest of those analysed."""
-    if asked is None:
-        return max(analysed, key=lambda label: probabilities[label])
-    if asked not in analysed:
-        reason = "was not analysed" if asked in probabilities else "is not known"
-        raise ValueError(f"label {asked!r} {reason}; analysed: {', '.join(analysed)}")
-    return asked

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import rich.console
 
-from textsobol.text.progress import LateProgress
+from textsobol.progress import LateProgress
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
             return file.getvalue()
 
     state = Screen()
-    monkeypatch.setattr("textsobol.text.progress.time.perf_counter", lambda: state.now)
+    monkeypatch.setattr("textsobol.progress.time.perf_counter", lambda: state.now)
     monkeypatch.setattr(
         rich.console,
         "Console",

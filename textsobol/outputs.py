@@ -1,9 +1,16 @@
 """What a model puts out, and what is analysed and shown of it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from textsobol.sobol.arrays import Floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SCORES = ("logit", "probability")
 
@@ -41,3 +48,18 @@ def analysed(outputs: Floats, activation: str, score: str) -> Floats:
     labels = range(outputs.shape[1])
     others = [logsumexp(np.delete(outputs, label, axis=1), axis=1) for label in labels]
     return np.asarray(outputs - np.stack(others, axis=1))
+
+
+def analysed_tensor(logits: Tensor, activation: str, score: str) -> Tensor:
+    """`analysed` of a torch tensor, with gradients."""
+    import torch
+
+    if activation == "none":
+        return logits
+    if score == "probability":
+        return torch.softmax(logits, 1) if activation == "softmax" else torch.sigmoid(logits)
+    if activation == "sigmoid":
+        return logits
+    every = torch.arange(logits.shape[1])
+    others = [torch.logsumexp(logits[:, every != label], 1) for label in every]
+    return logits - torch.stack(others, 1)

@@ -1,0 +1,111 @@
+"""A classifier and one input: all that is asked of them goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Self
+
+import numpy as np
+
+from textsobol.inference import Cost
+from textsobol.labels import checked_label, chosen_labels
+from textsobol.methods.contract import Differentiable, Game
+from textsobol.outputs import analysed, probabilities
+from textsobol.sobol import BlackBoxError
+from textsobol.sobol.arrays import Array, Floats
+
+
+class ClassifierGame:
+    """Masks of an input's features to scores and to probabilities.
+
+    Attributes:
+        n_features: number of features that can be left out.
+        labels: the labels that are analysed.
+        probabilities: what the classifier says of the whole input, for all labels.
+        cost: what was forwarded so far.
+    """
+
+    def __init__(
+        self,
+        outputs: Callable[[Array], Floats],
+        n_features: int,
+        cost: Cost,
+        *,
+        activation: str,
+        score: str,
+        names: Callable[[int], list[str]],
+        labels: Sequence[str] | int | None,
+    ) -> None:
+        """Ask for the whole input.
+
+        Args:
+            outputs: masks ``(rows, features)`` to raw outputs ``(rows, all labels)``.
+            n_features: number of features.
+            cost: account of what ``outputs`` forwards.
+            activation: how outputs become probabilities; see `outputs.probabilities`.
+            score: what is analysed; see `outputs.analysed`.
+            names: of that many labels.
+            labels: labels to analyse by name, or so many of the likeliest; by default all.
+        """
+        self.n_features = n_features
+        self.cost = cost
+        self._outputs = outputs
+        self._activation = activation
+        self._score = score
+        whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
+        every = names(whole.shape[1])
+        shares = probabilities(whole, activation)[0]
+        self.probabilities = dict(zip(every, shares.tolist(), strict=True))
+        if isinstance(labels, int):
+            labels = sorted(every, key=lambda label: -self.probabilities[label])[: max(1, labels)]
+        self._chosen = chosen_labels(labels, every)
+        self.labels = [every[k] for k in self._chosen]
+
+    @property
+    def prediction(self) -> str:
+        """The label with the highest probability."""
+        return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    def looked_at(self, label: str) -> Self:
+        """The same game, with one label analysed; what is known to one is known to both."""
+        checked_label(label, list(self.probabilities), self.probabilities)
+        other = copy(self)
+        other._chosen = [list(self.probabilities).index(label)]
+        other.labels = [label]
+        return other
+
+    def scores(self, masks: Array) -> Floats:
+        """What is analysed: masks ``(rows, features)`` to scores ``(rows, analysed labels)``."""
+        return analysed(self._outputs(masks), self._activation, self._score)[:, self._chosen]
+
+    def shares(self, masks: Array) -> Floats:
+        """What is shown: masks ``(rows, features)`` to probabilities ``(rows, all labels)``."""
+        return probabilities(self._checked_outputs(masks), self._activation)
+
+    def for_methods(self) -> Game:
+        """The game as attribution methods see it."""
+        return Game(self.scores, self.n_features, self.differentiable())
+
+    def differentiable(self) -> Callable[[], Differentiable] | None:
+        """The same with gradients, where the model has them."""
+        return None
+
+    def named(self, error: BlackBoxError) -> BlackBoxError:
+        """The same error, with a word on the input that caused it."""
+        return error
+
+    def _checked_outputs(self, masks: Array) -> Floats:
+        """Outputs ``(rows, labels)`` of masks that do not go through the core's evaluator."""
+        try:
+            values = self._outputs(masks)
+        except Exception as error:
+            failure = BlackBoxError(
+                f"the classifier failed: {type(error).__name__}: {error}", masks[0]
+            )
+            raise self.named(failure) from error
+        wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if wrong.size:
+            said = f"the classifier returned {values[wrong[0]]}; scores must be finite"
+            raise self.named(BlackBoxError(said, masks[wrong[0]]))
+        return values

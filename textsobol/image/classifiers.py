@@ -1,0 +1,174 @@
+"""Image classifiers of every kind, seen as one: pictures to outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from textsobol.image.pictures import as_tensor
+from textsobol.inference import in_evaluation, is_out_of_memory
+from textsobol.sobol.arrays import Floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class ImageClassifier(Protocol):
+    """What an explainer needs to know of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called in an explanation."""
+
+    @property
+    def activation(self) -> str:
+        """How outputs become what is shown; see `outputs.probabilities`."""
+
+    def prepared(self, image: Any) -> Tensor:
+        """The picture as the model takes it ``(1, channels, height, width)``."""
+
+    def outputs(self, pictures: Tensor) -> Floats:
+        """Prepared pictures ``(rows, channels, height, width)`` to outputs ``(rows, labels)``."""
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """Names of the outputs."""
+
+
+@dataclass(frozen=True)
+class TorchClassifier:
+    """A torch module that takes a batch of pictures.
+
+    Attributes:
+        model: the module, or a model of transformers.
+        activation: how its outputs become probabilities.
+        name: how it is called.
+        label_names: names of its outputs, or ``None``.
+        prepare: from a picture to what the model takes; by default `as_tensor`.
+    """
+
+    model: Any
+    activation: str
+    name: str
+    label_names: Sequence[str] | None
+    prepare: Callable[[Any], Any] | None
+
+    def prepared(self, image: Any) -> Tensor:
+        """The picture, on the model's device and in its precision."""
+        tensor = as_tensor(image) if self.prepare is None else as_tensor(self.prepare(image))
+        parameter = next(iter(self.model.parameters()), None)
+        return tensor if parameter is None else tensor.to(parameter.device, parameter.dtype)
+
+    def outputs(self, pictures: Tensor) -> Floats:
+        """Outputs, in smaller batches where memory runs out."""
+        import torch
+
+        try:
+            with in_evaluation(self.model), torch.inference_mode():
+                returned = self.forward(pictures)
+        except Exception as error:
+            if not is_out_of_memory(error) or len(pictures) == 1:
+                raise
+            half = len(pictures) // 2
+            parts = (pictures[:half], pictures[half:])
+            return np.concatenate([self.outputs(part) for part in parts])
+        return np.asarray(returned.float().cpu().numpy(), dtype=float)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Outputs with gradients ``(rows, labels)``."""
+        returned = self.model(pictures)
+        returned = getattr(returned, "logits", returned)
+        if returned.ndim == 1:
+            returned = returned[:, None]
+        return returned.flatten(1)
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The names given, those of the model's configuration, or numbers."""
+        names = self.label_names
+        if names is None:
+            config = getattr(self.model, "config", None)
+            known = getattr(config, "id2label", None) or {}
+            return [str(known.get(k, k)) for k in range(n_outputs)]
+        return _checked_names(names, n_outputs)
+
+
+@dataclass(frozen=True)
+class ImageFunction:
+    """Any function from a batch of pictures ``(rows, height, width, channels)`` to scores."""
+
+    function: Callable[[Any], Any]
+    name: str
+    label_names: Sequence[str] | None
+    activation: str = "none"
+
+    def prepared(self, image: Any) -> Tensor:
+        """The picture, as it is."""
+        return as_tensor(image)
+
+    def outputs(self, pictures: Tensor) -> Floats:
+        """What the function returns, as an array ``(rows, labels)``."""
+        returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
+        if hasattr(returned, "detach"):
+            returned = returned.detach().float().cpu().numpy()
+        scores = np.asarray(returned, dtype=float)
+        if scores.ndim not in (1, 2) or len(scores) != len(pictures):
+            raise ValueError(
+                f"the classifier returned shape {scores.shape} for {len(pictures)} pictures; it "
+                f"must return (pictures,) or (pictures, labels)"
+            )
+        return scores.reshape(len(scores), -1)
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The names given, or numbers."""
+        if self.label_names is None:
+            return [str(k) for k in range(n_outputs)]
+        return _checked_names(self.label_names, n_outputs)
+
+
+def as_image_classifier(
+    model: Any,
+    *,
+    labels: Sequence[str] | None,
+    preprocess: Callable[[Any], Any] | None,
+    activation: str,
+) -> ImageClassifier:
+    """The classifier that ``model`` is, or an error that says what it may be."""
+    import torch
+
+    if hasattr(model, "image_processor") and hasattr(model, "model"):  # a pipeline
+        processor = model.image_processor
+
+        def prepare(image: Any) -> Any:
+            return processor(images=_as_rgb(image), return_tensors="pt")["pixel_values"][0]
+
+        is_multi = getattr(model.model.config, "problem_type", None) == "multi_label_classification"
+        how = "sigmoid" if is_multi or model.model.config.num_labels == 1 else "softmax"
+        return TorchClassifier(
+            model.model, how, _name_of(model.model), labels, preprocess or prepare
+        )
+    if isinstance(model, torch.nn.Module):
+        return TorchClassifier(model, activation, _name_of(model), labels, preprocess)
+    if callable(model):
+        name = getattr(model, "__name__", type(model).__name__)
+        return ImageFunction(model, name, labels)
+    raise TypeError(
+        f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a torch "
+        f"module, or a function from a batch of pictures to scores"
+    )
+
+
+def _as_rgb(image: Any) -> Any:
+    return image.convert("RGB") if hasattr(image, "convert") else image
+
+
+def _checked_names(names: Sequence[str], n_outputs: int) -> list[str]:
+    if len(names) != n_outputs:
+        raise ValueError(f"{len(names)} labels were named, but the model gives {n_outputs} scores")
+    return list(names)
+
+
+def _name_of(model: Any) -> str:
+    path = str(getattr(getattr(model, "config", None), "_name_or_path", "") or "")
+    return path.rstrip("/").rsplit("/", 1)[-1] or type(model).__name__

@@ -1,0 +1,198 @@
+"""An explanation of a picture: what each of its regions did to the labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textsobol.image.regions import Regions
+from textsobol.labels import checked_label
+from textsobol.sobol.arrays import Array, Floats
+
+SCHEMA = 1
+KINDS = ("score", "total", "first", "interaction", "error")
+
+
+@dataclass(frozen=True, eq=False)
+class RegionScores:
+    """What the regions did to one label; arrays are ``(regions,)``, ``None`` where not told.
+
+    Attributes:
+        score: what ranks and colours a region: the signed total index, or a method's own score.
+        total: share of the score's variance that the region has a part in.
+        first: share that it causes alone.
+        error: standard error of ``total``.
+    """
+
+    score: Floats
+    total: Floats | None = None
+    first: Floats | None = None
+    error: Floats | None = None
+
+    def of_kind(self, kind: str) -> Floats:
+        """Values by name; ``interaction`` is what a region does together with others."""
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
+        if kind == "interaction":
+            return np.asarray(self.of_kind("total") - self.of_kind("first"))
+        values: Floats | None = getattr(self, kind)
+        if values is None:
+            raise ValueError(f"this method does not tell {kind!r}; it tells 'score'")
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class ImageExplanation:
+    """Which regions made a classifier decide as it did.
+
+    Attributes:
+        image: the picture to look at ``(height, width, 3)``, 8 bits.
+        regions: which pixels belong together, in the size that the model sees.
+        scores: by label.
+        probabilities: what the classifier says of the whole picture, by label.
+        label: the label that is looked at.
+        cost: rows, forward passes, seconds.
+        settings: model, method and everything else that made this explanation.
+    """
+
+    image: Array
+    regions: Regions
+    scores: Mapping[str, RegionScores]
+    probabilities: Mapping[str, float]
+    label: str
+    cost: Mapping[str, float]
+    settings: Mapping[str, Any]
+
+    @property
+    def prediction(self) -> str:
+        """The label with the highest probability."""
+        return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that were analysed."""
+        return tuple(self.scores)
+
+    def for_label(self, name: str) -> ImageExplanation:
+        """The same explanation, looked at for another label."""
+        return replace(self, label=checked_label(name, self.labels, self.probabilities))
+
+    def map(self, kind: str = "score", *, size: str = "grid") -> Floats:
+        """The map of the label looked at.
+
+        Args:
+            kind: ``score``, ``total``, ``first``, ``interaction`` (total minus first) or ``error``.
+            size: ``grid``: a number for every cell (pixels, for segments); ``image``: smoothly
+                upsampled to the picture that the model sees.
+        """
+        values = self.scores[self.label].of_kind(kind)
+        if size not in ("grid", "image"):
+            raise ValueError(f"unknown size {size!r}; known: grid, image")
+        return self.regions.as_map(values) if size == "grid" else self.regions.as_picture(values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary of plain values; the picture itself is left out."""
+        grid = self.regions.grid
+        return {
+            "schema": SCHEMA,
+            "prediction": {
+                "label": self.prediction,
+                "probabilities": dict(self.probabilities),
+            },
+            "label": self.label,
+            "grid": None if grid is None else list(grid),
+            "upsampling": self.regions.upsampling,
+            "size": list(self.regions.of_pixel.shape),
+            "scores": {
+                label: {
+                    name: None if values is None else values.tolist()
+                    for name, values in vars(own).items()
+                }
+                for label, own in self.scores.items()
+            },
+            "cost": dict(self.cost),
+            "settings": dict(self.settings),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the explanation to a file; the suffix says how.
+
+        ``.npz`` holds everything, and `load` reads it again; ``.json`` all but the picture.
+        ``.png``, ``.svg`` and ``.pdf`` are plots and need matplotlib.
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".json":
+            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+        elif suffix == ".npz":
+            about = json.dumps(self.to_dict(), ensure_ascii=False)
+            np.savez_compressed(
+                path, image=self.image, regions=self.regions.of_pixel, about=np.array(about)
+            )
+        elif suffix in (".png", ".svg", ".pdf"):
+            from textsobol.render.overlays import save_overlay
+
+            save_overlay(self, path)
+        else:
+            known = ".npz, .json, .png, .svg, .pdf"
+            raise ValueError(f"cannot save as {suffix or 'a file without suffix'}; known: {known}")
+
+    @classmethod
+    def load(cls, path: str | Path) -> ImageExplanation:
+        """Read what `save` wrote as ``.npz``."""
+        with np.load(path, allow_pickle=False) as file:
+            data = json.loads(str(file["about"]))
+            image, of_pixel = file["image"], file["regions"]
+        if data.get("schema") != SCHEMA:
+            raise ValueError(
+                f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
+            )
+        grid = data["grid"]
+        return cls(
+            image=image,
+            regions=Regions(
+                of_pixel, None if grid is None else (grid[0], grid[1]), data["upsampling"]
+            ),
+            scores={
+                label: RegionScores(
+                    **{k: None if v is None else np.array(v) for k, v in own.items()}
+                )
+                for label, own in data["scores"].items()
+            },
+            probabilities=data["prediction"]["probabilities"],
+            label=data["label"],
+            cost=data["cost"],
+            settings=data["settings"],
+        )
+
+    def plot(self, *kinds: str, axes: Any = None) -> Any:
+        """Draw the picture with a map over it, side by side for several kinds of map.
+
+        Args:
+            kinds: of map; see `map`. By default ``score``.
+            axes: matplotlib axes to draw one map into; by default a new figure.
+        """
+        from textsobol.render.overlays import plot_overlay
+
+        return plot_overlay(self, kinds or ("score",), axes=axes)
+
+    def __repr__(self) -> str:
+        down, across = np.unravel_index(
+            int(np.argmax(self.map(size="grid"))), self.map(size="grid").shape
+        )
+        place = "row, column" if self.regions.grid else "pixel"
+        value = self.probabilities[self.label]
+        return (
+            f"ImageExplanation({self.label} {value:.3f}: strongest at {place} "
+            f"({down}, {across}); {self.regions.number} regions)"
+        )
+
+    def _repr_html_(self) -> str:
+        from textsobol.render.overlays import overlay_html
+
+        return overlay_html(self)

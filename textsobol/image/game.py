@@ -1,0 +1,104 @@
+"""A picture that can be asked about: masks of its regions to scores and to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from textsobol.game import ClassifierGame
+from textsobol.image.classifiers import ImageClassifier, TorchClassifier
+from textsobol.image.perturbations import Perturbation
+from textsobol.image.regions import Regions
+from textsobol.inference import Cost, in_evaluation
+from textsobol.methods.contract import Differentiable
+from textsobol.outputs import analysed_tensor, probabilities
+from textsobol.sobol.arrays import Array, Floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class ImageGame(ClassifierGame):
+    """One picture and one classifier; see `ClassifierGame`.
+
+    Perturbed pictures are made a batch at a time and forgotten: memory does not grow with the
+    number of masks.
+
+    Attributes:
+        picture: as the model takes it ``(1, channels, height, width)``.
+        regions: the features.
+    """
+
+    def __init__(
+        self,
+        classifier: ImageClassifier,
+        picture: Tensor,
+        regions: Regions,
+        perturb: Perturbation,
+        *,
+        score: str,
+        labels: Sequence[str] | int | None,
+        batch: int,
+        tick: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self.picture = picture
+        self.regions = regions
+        self._classifier = classifier
+        self._perturb = perturb
+        self._batch = batch
+        self._tick = tick
+        super().__init__(
+            self._masked_outputs,
+            regions.number,
+            Cost(),
+            activation=classifier.activation,
+            score=score,
+            names=classifier.labels,
+            labels=labels,
+        )
+
+    def answers(self, pictures: Iterator[Tensor]) -> Floats:
+        """Probabilities ``(rows, all labels)`` of batches of pictures, however they were made."""
+        return probabilities(self._outputs_of(pictures), self._activation)
+
+    def differentiable(self) -> Callable[[], Differentiable] | None:
+        """The scores as a function of the pixels, for torch modules."""
+        classifier = self._classifier
+        if not isinstance(classifier, TorchClassifier):
+            return None
+
+        def forward(inputs: Tensor) -> Tensor:
+            # Positions are pixels: (rows, height * width, channels).
+            _, channels, height, width = self.picture.shape
+            pictures = inputs.transpose(1, 2).reshape(-1, channels, height, width)
+            with in_evaluation(classifier.model):
+                outputs = classifier.forward(pictures)
+            return analysed_tensor(outputs, classifier.activation, self._score)[:, self._chosen]
+
+        pixels = self.picture.flatten(2).transpose(1, 2)
+        return lambda: Differentiable(forward, pixels, self.regions.of_pixel.ravel())
+
+    def _masked_outputs(self, masks: Array) -> Floats:
+        return self._outputs_of(self._perturbed(masks))
+
+    def _perturbed(self, masks: Array) -> Iterator[Tensor]:
+        import torch
+
+        for start in range(0, len(masks), self._batch):
+            values = torch.from_numpy(np.asarray(masks[start : start + self._batch], dtype=float))
+            spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
+            yield self._perturb(self.picture, spread)
+
+    def _outputs_of(self, pictures: Iterator[Tensor]) -> Floats:
+        import torch
+
+        found = []
+        for batch in pictures:
+            # Convolutions are faster where the channels of a pixel lie side by side.
+            ordered = batch.contiguous(memory_format=torch.channels_last)
+            found.append(self._classifier.outputs(ordered))
+            self.cost.rows += len(batch)
+            self._tick(len(batch))
+        return np.concatenate(found)

@@ -1,0 +1,98 @@
+"""What happens to a region that is left out, wholly or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Perturbation = Callable[["Tensor", "Tensor"], "Tensor"]
+"""A picture ``(1, channels, height, width)`` and masks ``(rows, 1, height, width)`` from 0, left
+out, to 1, present, to perturbed pictures ``(rows, channels, height, width)``."""
+
+PERTURBATIONS = ("inpaint", "blur", "amplitude")
+_BLURS = 5  # strengths between which blur is interpolated
+_STRONGEST = 10.0  # pixels
+
+
+def perturbation_named(name: str | Perturbation, image: Tensor, baseline: Any) -> Perturbation:
+    """The perturbation of one picture; what depends on the picture alone is prepared here.
+
+    Args:
+        name: ``inpaint`` mixes in the baseline; ``blur`` blurs, the more the lower the mask;
+            ``amplitude`` darkens towards zero; or a function.
+        image: the picture ``(1, channels, height, width)``.
+        baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture, by channel), a number, one
+            number a channel, or a picture.
+    """
+    if callable(name):
+        return name
+    if name not in PERTURBATIONS:
+        raise ValueError(f"unknown perturbation {name!r}; known: {', '.join(PERTURBATIONS)}")
+    if name == "blur":
+        return _blur(image)
+    filling = baseline_of(baseline if name == "inpaint" else "zero", image)
+    return lambda picture, masks: picture * masks + filling * (1 - masks)
+
+
+def baseline_of(baseline: Any, image: Tensor) -> Tensor:
+    """What stands in for pixels: something that has the picture's shape, or spreads to it."""
+    import torch
+
+    if isinstance(baseline, str):
+        if baseline == "zero":
+            return torch.zeros_like(image[:, :, :1, :1])
+        if baseline == "mean":
+            return image.mean(dim=(2, 3), keepdim=True)
+        raise ValueError(f"unknown baseline {baseline!r}; known: zero, mean, or numbers")
+    values = torch.as_tensor(np.asarray(baseline), dtype=image.dtype, device=image.device)
+    channels, height, width = image.shape[1:]
+    if values.ndim == 0:
+        return values.reshape(1, 1, 1, 1)
+    if values.shape == (channels,):
+        return values.reshape(1, channels, 1, 1)
+    if values.shape == (channels, height, width):
+        return values[None]
+    raise ValueError(
+        f"a baseline of shape {tuple(values.shape)} does not fit a picture of shape "
+        f"{(channels, height, width)}; give a number, one a channel, or a picture"
+    )
+
+
+def _blur(image: Tensor) -> Perturbation:
+    import torch
+
+    strengths = torch.linspace(0, 1, _BLURS)
+    levels = torch.cat([_blurred(image, float(s) * _STRONGEST) for s in strengths])
+
+    def perturb(picture: Tensor, masks: Tensor) -> Tensor:
+        # How blurred, in levels: between two of them the picture is mixed.
+        at = (1 - masks) * (_BLURS - 1)
+        result = torch.zeros_like(picture).expand(len(masks), -1, -1, -1).clone()
+        for level in range(_BLURS):
+            weight = (1 - (at - level).abs()).clamp(min=0)
+            result += weight * levels[level]
+        return result
+
+    return perturb
+
+
+def _blurred(image: Tensor, sigma: float) -> Tensor:
+    """A Gaussian blur; the edges are continued, not darkened."""
+    import torch
+    from torch.nn.functional import conv2d, pad
+
+    if sigma == 0:
+        return image
+    radius = max(1, round(3 * sigma))
+    offsets = torch.arange(-radius, radius + 1, dtype=image.dtype, device=image.device)
+    kernel = torch.exp(-(offsets**2) / (2 * sigma**2))
+    kernel = (kernel / kernel.sum()).expand(image.shape[1], 1, 1, -1)
+    channels = image.shape[1]
+    across = conv2d(pad(image, (radius, radius, 0, 0), mode="replicate"), kernel, groups=channels)
+    down = kernel.transpose(2, 3)
+    return conv2d(pad(across, (0, 0, radius, radius), mode="replicate"), down, groups=channels)

@@ -1,0 +1,64 @@
+"""Pictures of any kind as tensors, and back as something to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def as_tensor(image: Any) -> Tensor:
+    """A picture as numbers ``(1, channels, height, width)``.
+
+    PIL pictures and whole numbers 0 to 255 become numbers from 0 to 1, in RGB. Arrays are
+    ``(height, width)`` or ``(height, width, channels)``, tensors ``(channels, height, width)``; other
+    numbers stay as they are.
+    """
+    import torch
+
+    if hasattr(image, "convert"):  # PIL, without importing it
+        image = np.asarray(image.convert("RGB"))
+    if isinstance(image, torch.Tensor):
+        tensor = image.detach()
+        if tensor.ndim == 4 and len(tensor) == 1:
+            tensor = tensor[0]
+        if tensor.ndim == 2:
+            tensor = tensor[None]
+    else:
+        array = np.asarray(image)
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"a picture is a PIL image or an array of numbers, not {type(image)}")
+        array = array[..., None] if array.ndim == 2 else array
+        if array.ndim != 3:
+            raise ValueError(
+                f"an array of shape {array.shape} is no picture; it must be (height, width) or "
+                f"(height, width, channels)"
+            )
+        tensor = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
+    if tensor.ndim != 3 or 0 in tensor.shape:
+        raise ValueError(
+            f"a tensor of shape {tuple(tensor.shape)} is no picture; it must be "
+            f"(channels, height, width)"
+        )
+    if not tensor.is_floating_point():
+        tensor = tensor.float() / 255 if tensor.dtype == torch.uint8 else tensor.float()
+    if not torch.isfinite(tensor).all():
+        raise ValueError("the picture has pixels that are not finite numbers")
+    return tensor[None]
+
+
+def to_look_at(image: Any) -> Array:
+    """The picture in 8 bits ``(height, width, 3)``, whatever its numbers mean."""
+    if hasattr(image, "convert"):
+        return np.asarray(image.convert("RGB"), dtype=np.uint8)
+    values = as_tensor(image)[0].double().cpu().numpy().transpose(1, 2, 0)
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:  # normalised numbers: their own range
+        values = (values - low) / (high - low or 1)
+    values = np.repeat(values[..., :1], 3, axis=2) if values.shape[2] < 3 else values[..., :3]
+    return np.round(255 * values).astype(np.uint8)
