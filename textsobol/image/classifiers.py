@@ -79,10 +79,8 @@ class TorchClassifier:
     def forward(self, pictures: Tensor) -> Tensor:
         """Outputs with gradients ``(rows, labels)``."""
         returned = self.model(pictures)
-        returned = getattr(returned, "logits", returned)
-        if returned.ndim == 1:
-            returned = returned[:, None]
-        return returned.flatten(1)
+        logits: Tensor = getattr(returned, "logits", returned)
+        return logits.reshape(len(pictures), -1)
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, those of the model's configuration, or numbers."""
@@ -143,11 +141,10 @@ def as_image_classifier(
         def prepare(image: Any) -> Any:
             return processor(images=_as_rgb(image), return_tensors="pt")["pixel_values"][0]
 
-        is_multi = getattr(model.model.config, "problem_type", None) == "multi_label_classification"
-        how = "sigmoid" if is_multi or model.model.config.num_labels == 1 else "softmax"
-        return TorchClassifier(
-            model.model, how, _name_of(model.model), labels, preprocess or prepare
-        )
+        inner = model.model
+        is_multi = getattr(inner.config, "problem_type", None) == "multi_label_classification"
+        how = "sigmoid" if is_multi or inner.config.num_labels == 1 else "softmax"
+        return TorchClassifier(inner, how, _name_of(inner), labels, preprocess or prepare)
     if isinstance(model, torch.nn.Module):
         return TorchClassifier(model, activation, _name_of(model), labels, preprocess)
     if callable(model):

@@ -152,18 +152,11 @@ class ImageExplanation:
             raise ValueError(
                 f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
             )
-        grid = data["grid"]
+        grid = None if data["grid"] is None else tuple(data["grid"])
         return cls(
             image=image,
-            regions=Regions(
-                of_pixel, None if grid is None else (grid[0], grid[1]), data["upsampling"]
-            ),
-            scores={
-                label: RegionScores(
-                    **{k: None if v is None else np.array(v) for k, v in own.items()}
-                )
-                for label, own in data["scores"].items()
-            },
+            regions=Regions(of_pixel, grid, data["upsampling"]),
+            scores={label: _region_scores(own) for label, own in data["scores"].items()},
             probabilities=data["prediction"]["probabilities"],
             label=data["label"],
             cost=data["cost"],
@@ -196,3 +189,8 @@ class ImageExplanation:
         from textsobol.render.overlays import overlay_html
 
         return overlay_html(self)
+
+
+def _region_scores(data: Mapping[str, Any]) -> RegionScores:
+    arrays: dict[str, Any] = {k: None if v is None else np.array(v) for k, v in data.items()}
+    return RegionScores(**arrays)

@@ -16,8 +16,8 @@ def as_tensor(image: Any) -> Tensor:
     """A picture as numbers ``(1, channels, height, width)``.
 
     PIL pictures and whole numbers 0 to 255 become numbers from 0 to 1, in RGB. Arrays are
-    ``(height, width)`` or ``(height, width, channels)``, tensors ``(channels, height, width)``; other
-    numbers stay as they are.
+    ``(height, width)`` or ``(height, width, channels)``, tensors ``(channels, height, width)``;
+    other numbers stay as they are.
     """
     import torch
 

@@ -35,7 +35,7 @@ class Regions:
         return int(self.of_pixel.max()) + 1
 
     def spread(self, values: Tensor) -> Tensor:
-        """Values of regions ``(rows, regions)`` to values of pixels ``(rows, 1, height, width)``."""
+        """Values ``(rows, regions)`` to values of pixels ``(rows, 1, height, width)``."""
         import torch
 
         if self.grid is not None and self.upsampling == "bilinear":
@@ -59,7 +59,7 @@ class Regions:
         if self.grid is None:
             return values[self.of_pixel]
         smooth = Regions(self.of_pixel, self.grid, "bilinear")
-        return np.asarray(smooth.spread(torch.from_numpy(values)[None])[0, 0].numpy())
+        return np.asarray(smooth.spread(torch.tensor(values)[None])[0, 0].numpy())
 
 
 def grid_regions(
@@ -77,7 +77,8 @@ def grid_regions(
         raise ValueError(f"grid={grid}: at least one cell in each direction is needed")
     if down > height or across > width:
         raise ValueError(
-            f"grid={grid} is finer than the picture of {height} x {width} pixels; give a coarser one"
+            f"grid={grid} is finer than the picture of {height} x {width} pixels; give a "
+            f"coarser one"
         )
     if upsampling not in UPSAMPLINGS:
         raise ValueError(f"unknown upsampling {upsampling!r}; known: {', '.join(UPSAMPLINGS)}")

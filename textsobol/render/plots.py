@@ -51,7 +51,7 @@ def plot(
     Returns:
         The axes of the words and, where there are deletions, those of the curve.
     """
-    _need_matplotlib()
+    need_matplotlib()
     _check(top)
     lettering = lettering_for(_texts_of(explanation, top))
     if axes is None:
@@ -73,7 +73,7 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
         path: where to; the suffix says how.
         top: how many words, those with the highest absolute scores.
     """
-    _need_matplotlib()
+    need_matplotlib()
     _check(top)
     path = Path(path)
     suffix = path.suffix.lower()
@@ -105,7 +105,8 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
         )
 
 
-def _need_matplotlib() -> None:
+def need_matplotlib() -> None:
+    """An error that says how to get it, where it is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from textsobol import __version__
 from textsobol.labels import checked_label
 from textsobol.methods import method_named
 from textsobol.outputs import SCORES
@@ -37,6 +35,7 @@ from textsobol.text.words import (
     ignore_predicate,
     segmenter_for,
 )
+from textsobol.versions import versions
 
 _SOBOL_DEFAULTS = {
     "keep": 0.5, "estimator": "auto", "design": None, "rows": None, "sign": "mean",
@@ -277,7 +276,7 @@ class TextExplainer:
             "ignore": self._ignore,
             **self._classifier.details,
             "score": self._score if self._classifier.activation != "none" else "output",
-            "versions": _versions(),
+            "versions": versions(),
         }
 
 
@@ -290,13 +289,3 @@ def _refuse_options(method: str, options: dict[str, Any]) -> None:
     given = [name for name, value in options.items() if value != _SOBOL_DEFAULTS[name]]
     if given:
         raise ValueError(f"{', '.join(given)}: setting of method='sobol', not of {method!r}")
-
-
-def _versions() -> dict[str, str]:
-    found = {"textsobol": __version__}
-    for package in ("numpy", "scipy", "torch", "transformers", "tokenizers"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

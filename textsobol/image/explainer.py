@@ -1,0 +1,221 @@
+"""`ImageExplainer`: from a classifier and a picture to an explanation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textsobol.image.classifiers import as_image_classifier
+from textsobol.image.explanation import ImageExplanation, RegionScores
+from textsobol.image.game import ImageGame
+from textsobol.image.perturbations import Perturbation, perturbation_named
+from textsobol.image.pictures import to_look_at
+from textsobol.image.regions import Regions, grid_regions, segment_regions
+from textsobol.labels import checked_label
+from textsobol.methods import Attribution, method_named
+from textsobol.outputs import SCORES
+from textsobol.progress import LateProgress
+from textsobol.sobol import BlackBoxError
+from textsobol.versions import versions
+
+GRID = (11, 11)  # the paper's
+ROWS = 32  # base rows, the paper's: 3,936 forward passes
+
+
+class ImageExplainer:
+    """Explains which regions of a picture made an image classifier decide as it did.
+
+    Args:
+        model: an image-classification pipeline, a torch module that takes a batch of pictures
+            ``(rows, channels, height, width)``, or a function from a batch of pictures
+            ``(rows, height, width, channels)`` to scores. It is never changed.
+        preprocess: from a picture to what a module takes ``(channels, height, width)``; a
+            pipeline has its own. Regions are left out in the picture that it returns.
+        labels: names of the scores.
+        grid: cells (down, across) that come and go.
+        upsampling: how cells become pixels: ``nearest``, as in the paper, or ``bilinear``.
+        perturbation: what happens to a region that is left out: ``inpaint`` (the baseline stands
+            in), ``blur``, ``amplitude`` (it goes dark), or a function of a picture and masks.
+        baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture), a number, one a channel, or
+            a picture; in the numbers that the model takes.
+        score: what is analysed: ``logit``, the log-odds of a label, or ``probability``; a
+            function's scores are analysed as they are.
+        activation: how a module's outputs become probabilities: ``softmax``, ``sigmoid`` or
+            ``none``.
+        batch: pictures that are forwarded together.
+        progress: show a bar on work of more than about two seconds.
+
+    Example:
+        >>> import numpy as np
+        >>> def left_half(pictures):
+        ...     return pictures[:, :, :4].mean(axis=(1, 2, 3))
+        >>> explainer = ImageExplainer(left_half, labels=["left"], grid=(1, 2))
+        >>> explainer(np.ones((8, 8, 3))).map("total")
+        array([[1., 0.]])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        preprocess: Callable[[Any], Any] | None = None,
+        labels: Sequence[str] | None = None,
+        grid: tuple[int, int] = GRID,
+        upsampling: str = "nearest",
+        perturbation: str | Perturbation = "inpaint",
+        baseline: Any = "zero",
+        score: str = "logit",
+        activation: str = "softmax",
+        batch: int = 32,
+        progress: bool = True,
+    ) -> None:
+        if score not in SCORES:
+            raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
+        if batch < 1:
+            raise ValueError("batch must be at least 1")
+        self._classifier = as_image_classifier(
+            model, labels=labels, preprocess=preprocess, activation=activation
+        )
+        self._grid = grid
+        self._upsampling = upsampling
+        self._perturbation = perturbation
+        self._baseline = baseline
+        self._score = score
+        self._batch = batch
+        self._progress = progress
+
+    @property
+    def name(self) -> str:
+        """How the model is called in explanations."""
+        return self._classifier.name
+
+    def __call__(
+        self,
+        image: Any,
+        *,
+        segments: Any = None,
+        budget: int | None = None,
+        keep: float | None = 0.5,
+        label: str | None = None,
+        labels: Sequence[str] | int | None = 3,
+        method: str = "sobol",
+        estimator: str = "auto",
+        design: str | None = None,
+        rows: int | None = None,
+        sign: str | None = "mean",
+        seed: int = 0,
+    ) -> ImageExplanation:
+        """Explain a picture.
+
+        Args:
+            image: a PIL picture, an array ``(height, width[, channels])`` or a tensor
+                ``(channels, height, width)``.
+            segments: a number for every pixel that the model sees, instead of the grid.
+            budget: forward passes allowed; by default 32 base rows, the paper's.
+            keep: probability that a region is present, or ``None`` for masks of real numbers,
+                the paper's, which need an estimator such as ``jansen``.
+            label: the label to look at; by default the likeliest.
+            labels: labels to analyse, or so many of the likeliest; ``None`` for all.
+            method: ``sobol``, or another one; see `textsobol.methods`.
+            estimator: see `textsobol.sobol_indices`.
+            design: see `textsobol.sobol_indices`.
+            rows: number of base rows.
+            sign: see `textsobol.sobol_indices`.
+            seed: the same seed gives the same explanation.
+        """
+        start = time.perf_counter()
+        known = method_named(method)
+        with LateProgress(1, enabled=self._progress) as progress:
+            game = self._game(image, segments, labels, progress.tick)
+            looked_at = checked_label(label, game.labels, game.probabilities)
+            options: dict[str, Any] = {}
+            if method == "sobol":
+                rows = ROWS if rows is None and budget is None else rows
+                estimator = "jansen" if keep is None and estimator == "auto" else estimator
+                options = {"keep": keep, "estimator": estimator, "design": design, "rows": rows,
+                           "sign": sign}  # fmt: skip
+            elif budget is None:
+                natural = known.natural or (lambda d: ROWS * (d + 2))
+                budget = max(known.least(game.n_features), natural(game.n_features))
+            progress.more(budget or (rows or 1) * (game.n_features + 2))
+            try:
+                found = known.attribute(game.for_methods(), budget=budget, seed=seed, **options)
+            except BlackBoxError as error:
+                raise game.named(error) from error
+        return ImageExplanation(
+            image=to_look_at(image),
+            regions=game.regions,
+            scores=_region_scores(found, game.labels),
+            probabilities=game.probabilities,
+            label=looked_at,
+            cost={
+                "forwarded": game.cost.rows + found.passes,
+                "seconds": time.perf_counter() - start,
+            },
+            settings={
+                **self._settings(game),
+                "method": method,
+                "budget": budget,
+                "seed": seed,
+                **found.settings,
+            },
+        )
+
+    def game(
+        self, image: Any, *, segments: Any = None, labels: Sequence[str] | int | None = 3
+    ) -> ImageGame:
+        """The picture with its regions, ready to be asked about; what metrics work on."""
+        return self._game(image, segments, labels, lambda _: None)
+
+    def _game(
+        self,
+        image: Any,
+        segments: Any,
+        labels: Sequence[str] | int | None,
+        tick: Callable[[int], None],
+    ) -> ImageGame:
+        picture = self._classifier.prepared(image)
+        return ImageGame(
+            self._classifier,
+            picture,
+            self._regions(segments, *picture.shape[2:]),
+            perturbation_named(self._perturbation, picture, self._baseline),
+            score=self._score,
+            labels=labels,
+            batch=self._batch,
+            tick=tick,
+        )
+
+    def _regions(self, segments: Any, height: int, width: int) -> Regions:
+        if segments is not None:
+            return segment_regions(segments, height, width)
+        return grid_regions(self._grid, height, width, self._upsampling)
+
+    def _settings(self, game: ImageGame) -> dict[str, Any]:
+        named = isinstance(self._perturbation, str)
+        plain = isinstance(self._baseline, str | int | float)
+        return {
+            "model": self.name,
+            "labels": list(game.labels),
+            "perturbation": self._perturbation if named else "callable",
+            "baseline": self._baseline if plain else "given",
+            "score": self._score if self._classifier.activation != "none" else "output",
+            "versions": versions(),
+        }
+
+
+def _region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:
+    indices = found.indices
+    scores = {}
+    for column, label in enumerate(labels):
+        if indices is None:
+            scores[label] = RegionScores(found.scores[:, column])
+        else:
+            scores[label] = RegionScores(
+                found.scores[:, column],
+                total=indices.total[:, column],
+                first=indices.first[:, column],
+                error=indices.total_error[:, column],
+            )
+    return scores

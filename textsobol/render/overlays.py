@@ -1,0 +1,130 @@
+"""Explanations of pictures as pictures: a map over the image, with its colours told."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textsobol.render.plots import need_matplotlib
+from textsobol.render.printable import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from textsobol.image.explanation import ImageExplanation
+
+_SIDE = 3.4  # inches of a panel
+_ALPHA = 0.65
+# For and against: the same blue and orange as in texts. Shares have no sign.
+_DIVERGING = ("#d95f02", "#f7f7f7", "#2166ac")
+_TITLES = {
+    "score": "signed score",
+    "total": "total index",
+    "first": "first order",
+    "interaction": "interactions (total - first)",
+    "error": "standard error",
+}
+
+
+def plot_overlay(
+    explanation: ImageExplanation, kinds: Sequence[str] = ("score",), *, axes: Axes | None = None
+) -> tuple[Axes, ...]:
+    """Draw the picture and maps over it with pyplot.
+
+    Args:
+        explanation: what to draw, for the label that it looks at.
+        kinds: of map, a panel each; see `ImageExplanation.map`.
+        axes: where to draw the first map; by default a new figure, with the picture beside it.
+    """
+    need_matplotlib()
+    if axes is not None:
+        _draw_map(axes, explanation, kinds[0])
+        return (axes,)
+    import matplotlib.pyplot as plt
+
+    return _draw(plt.figure(), explanation, kinds)
+
+
+def save_overlay(
+    explanation: ImageExplanation, path: str | Path, kinds: Sequence[str] = ("score",)
+) -> None:
+    """Write the figure of `plot_overlay` to a file; pyplot is left alone."""
+    need_matplotlib()
+    Path(path).write_bytes(_rendered(explanation, kinds, Path(path).suffix.lower()[1:]))
+
+
+def overlay_html(explanation: ImageExplanation) -> str:
+    """The figure for a notebook's cell."""
+    try:
+        need_matplotlib()
+    except ImportError:
+        return f"<pre>{escape(repr(explanation))}</pre>"
+    png = base64.b64encode(_rendered(explanation, ("score",), "png")).decode("ascii")
+    return f'<img alt="{escape(repr(explanation), quote=True)}" src="data:image/png;base64,{png}">'
+
+
+def _rendered(explanation: ImageExplanation, kinds: Sequence[str], suffix: str) -> bytes:
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    buffer = io.BytesIO()
+    with matplotlib.style.context("default"):
+        figure = Figure()
+        _draw(figure, explanation, kinds)
+        figure.savefig(buffer, format=suffix, dpi=150, facecolor="white", bbox_inches="tight")
+    return buffer.getvalue()
+
+
+def _draw(figure: Figure, explanation: ImageExplanation, kinds: Sequence[str]) -> tuple[Axes, ...]:
+    figure.set_layout_engine("constrained")
+    height, width = explanation.regions.of_pixel.shape
+    figure.set_size_inches(_SIDE * (len(kinds) + 1), _SIDE * min(2.0, height / width) + 0.5)
+    panels = figure.subplots(1, len(kinds) + 1, squeeze=False)[0]
+    _draw_picture(panels[0], explanation)
+    value = explanation.probabilities[explanation.label]
+    panels[0].set_title(
+        f"{one_line(explanation.label)} {value:.3f}", fontsize="medium", parse_math=False
+    )
+    for axes, kind in zip(panels[1:], kinds, strict=True):
+        _draw_map(axes, explanation, kind)
+    return tuple(panels)
+
+
+def _draw_picture(axes: Axes, explanation: ImageExplanation, gray: bool = False) -> None:
+    height, width = explanation.regions.of_pixel.shape
+    image: Any = explanation.image
+    if gray:
+        image = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
+    axes.imshow(image, extent=(0, width, height, 0), aspect="equal")
+    axes.set_axis_off()
+
+
+def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    values = explanation.map(kind, size="image")
+    height, width = values.shape
+    highest = float(np.abs(values).max()) or 1.0
+    is_signed = kind == "score" and bool((values < 0).any())
+    colours: Any = (
+        LinearSegmentedColormap.from_list("for and against", _DIVERGING) if is_signed else "viridis"
+    )
+    _draw_picture(axes, explanation, gray=True)
+    drawn = axes.imshow(
+        values,
+        cmap=colours,
+        vmin=-highest if is_signed else min(0.0, float(values.min())),
+        vmax=highest,
+        alpha=_ALPHA,
+        extent=(0, width, height, 0),
+    )
+    axes.set_title(_TITLES[kind], fontsize="medium")
+    bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8)
+    bar.ax.tick_params(labelsize="small")

@@ -1,0 +1,16 @@
+"""Versions of what makes an explanation."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from textsobol import __version__
+
+
+def versions() -> dict[str, str]:
+    """Of this package and those that it works with."""
+    found = {"textsobol": __version__}
+    for package in ("numpy", "scipy", "torch", "transformers", "tokenizers"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
