@@ -165,8 +165,8 @@ def test_all_that_can_choose_get_the_same_number_of_rows() -> None:
 
 
 @pytest.mark.parametrize("command", ["convergence", "sanity"])
-def test_consistency_is_measured(command: str, data: Path, model: Path, tmp_path: Path) -> None:
-    asked = [command, "--model", str(model), "--data", str(data), "--reviews", "2"]
+def test_consistency_is_measured(command: str, data: Path, tmp_path: Path) -> None:
+    asked = [command, "--data", str(data), "--reviews", "2"]  # of the bundled model
     first = run(app, [*asked, "--out", str(tmp_path)])
     assert first.exit_code == 0, first.output
     again = run(app, [*asked, "--out", str(tmp_path)])
