@@ -23,10 +23,11 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Results:
-    """A file of results: the settings of the run, and its lines."""
+    """A file of results: the settings of the run, its lines, and the commands that made them."""
 
     settings: Mapping[str, Any]
     lines: Sequence[Line]
+    commands: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -119,13 +120,20 @@ def read_results(path: Path) -> Results:
                     raise ValueError(f"{path}, line {number} is not JSON") from error
     if not lines or "settings" not in lines[0]:
         raise ValueError(f"{path} does not begin with a header of settings")
-    return Results(lines[0]["settings"], lines[1:])
+    headers = [line["settings"] for line in lines if "settings" in line]
+    commands = dict.fromkeys(str(header.get("_command", "")) for header in headers)
+    return Results(
+        headers[-1],
+        [line for line in lines if "settings" not in line],
+        [command for command in commands if command],
+    )
 
 
 def by_variant(lines: Iterable[Line], *, of: str) -> list[Variant]:
     """Group lines by method and variant, in the order in which they come first.
 
-    If an input comes twice, as in a run that was taken up again, the later line counts.
+    Raises:
+        ValueError: if an input comes twice for a variant.
 
     Args:
         lines: of a file of results.
@@ -140,7 +148,10 @@ def by_variant(lines: Iterable[Line], *, of: str) -> list[Variant]:
     """
     grouped: dict[tuple[str, str], dict[str, Line]] = {}
     for line in lines:
-        grouped.setdefault((line["method"], line["variant"]), {})[line[of]] = line
+        own = grouped.setdefault((line["method"], line["variant"]), {})
+        if line[of] in own:
+            raise ValueError(f"{line['variant']}: two results for {line[of]}")
+        own[line[of]] = line
     return [_variant(found) for found in grouped.values()]
 
 

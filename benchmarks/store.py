@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Hashable, Mapping
@@ -10,32 +11,44 @@ from typing import Any
 
 
 class Store:
-    """A file of results: a header with the settings, then one line for every result.
+    """A file of results: headers with the settings, and one line for every result.
 
     A line that was cut off by a kill is dropped, and made again. Settings that differ from those
-    of the file are refused, since their results would not belong together.
+    of the file are refused, since their results would not belong together; so is a second run on
+    the same file at the same time.
 
     Args:
         path: the file; made if it is not there.
-        settings: what made the results. Those that begin with an underscore may differ.
+        settings: what made the results. Those that begin with an underscore may differ from one
+            start to the next; each start leaves a header with its own.
         key: names of the values that tell results apart.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], key: tuple[str, ...]) -> None:
         self._key = key
-        self.done: set[Hashable] = set()
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = _whole_lines(path)
-        if lines:
-            _refuse_other_settings(path, json.loads(lines[0])["settings"], settings)
-            self.done = {self.key_of(json.loads(line)) for line in lines[1:]}
-        self._file = path.open("a", encoding="utf-8")
-        if not lines:
-            self._append({"settings": dict(settings)})
+        self._file = path.open("a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise SystemExit(f"{path} is being written to by another run") from None
+        try:
+            lines = [json.loads(line) for line in self._whole_lines()]
+            # As JSON has them: a tuple becomes a list.
+            settings = json.loads(json.dumps(settings))
+            for line in lines:
+                if "settings" in line:
+                    _refuse_other_settings(path, line["settings"], settings)
+        except BaseException:
+            self._file.close()
+            raise
+        self.done: set[Hashable] = {self.key_of(line) for line in lines if "settings" not in line}
+        self._append({"settings": settings})
 
     def key_of(self, result: Mapping[str, Any]) -> Hashable:
         """What tells a result from all others."""
-        return tuple(result[name] for name in self._key)
+        return json.dumps([result[name] for name in self._key])
 
     def add(self, result: Mapping[str, Any]) -> None:
         """Write a result, down to the disk."""
@@ -51,22 +64,20 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def _whole_lines(self) -> list[bytes]:
+        """The lines of the file; what follows the last line end is cut off, also on the disk."""
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            self._file.truncate(len(whole))
+        return whole.split(b"\n")[:-1]
+
     def _append(self, line: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+        self._file.write(text.encode())
         self._file.flush()
         os.fsync(self._file.fileno())
-
-
-def _whole_lines(path: Path) -> list[str]:
-    """The lines of the file; what follows the last line end is cut off, also on the disk."""
-    if not path.exists():
-        return []
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
-    return whole.decode("utf-8").splitlines()
 
 
 def _refuse_other_settings(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:

@@ -61,11 +61,12 @@ def run(
         keep=[float(rate) for rate in keep.split(",")],
         rows_per_word=[int(rows) for rows in rows_per_word.split(",")],
     )
-    chosen = load_reviews(data, number=limit or reviews, seed=seed, max_words=max_words)
+    everything = load_reviews(data, seed=seed, max_words=max_words)
+    chosen = everything[: reviews if limit is None else limit]
     explainer = TextExplainer(model, progress=False)
     name = explainer.name
     path = out / f"{name}.jsonl"
-    with Store(path, settings_of(name, data, seed, {"max_words": max_words}), KEY) as store:
+    with Store(path, settings_of(explainer, data, everything, seed, max_words), KEY) as store:
         n_added = run_all(explainer, chosen, asked, store, model=name, seed=seed)
         typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
 
@@ -92,8 +93,9 @@ def convergence(
     explainer = TextExplainer(model, progress=False)
     name = explainer.name
     path = out / f"{name}.convergence.jsonl"
-    chosen = load_reviews(data, number=reviews, seed=seed, max_words=max_words)
-    settings = settings_of(name, data, seed, {"max_words": max_words})
+    everything = load_reviews(data, seed=seed, max_words=max_words)
+    chosen = everything[:reviews]
+    settings = settings_of(explainer, data, everything, seed, max_words)
     with Store(path, settings, ("model", "method", "rows_per_word", "review")) as store:
         measure(explainer, chosen, store, model=name, seed=seed)
     header = ["rows a word", "flip", "flip, five seeds", "RISE", "RISE, five seeds"]
@@ -124,8 +126,9 @@ def sanity(
     explainer = TextExplainer(torch_model, tokenizer, progress=False)
     name = explainer.name
     path = out / f"{name}.sanity.jsonl"
-    chosen = load_reviews(data, number=reviews, seed=seed, max_words=max_words)
-    settings = settings_of(name, data, seed, {"max_words": max_words})
+    everything = load_reviews(data, seed=seed, max_words=max_words)
+    chosen = everything[:reviews]
+    settings = settings_of(explainer, data, everything, seed, max_words)
     with Store(path, settings, ("model", "stage", "review")) as store:
         measure(explainer, torch_model, tokenizer, chosen, store, model=name, seed=seed)
     header = ["random from the output down to", "signed scores", "their sizes"]

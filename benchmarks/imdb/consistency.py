@@ -52,8 +52,8 @@ def convergence(
                         **_named(model, method, rows, review),
                         "rows": n_rows,
                         "words": game.n_features,
-                        "correlation": spearman(found, converged),
-                        "stability": stability(_explain(game, method, rows), seeds),
+                        "correlation": _told(spearman(found, converged)),
+                        "stability": _told(stability(_explain(game, method, rows), seeds)),
                     }
                 )
 
@@ -69,7 +69,7 @@ def sanity(
     seed: int,
 ) -> None:
     """Rank correlation of an explanation with that of a model whose upper layers are random."""
-    original = {review.id: _sizes(explainer, review, seed) for review in reviews}
+    original = {review.id: _signed(explainer, review, seed) for review in reviews}
     for stage, random_model in randomised(torch_model, seed):
         other = TextExplainer(random_model, tokenizer, progress=False)
         for review in reviews:
@@ -77,17 +77,17 @@ def sanity(
             if store.key_of(line) in store.done:
                 continue
             signed, label = original[review.id]
-            found, _ = _sizes(other, review, seed, label)
+            found, _ = _signed(other, review, seed, label)
             store.add(
                 {
                     **line,
-                    "correlation": spearman(found, signed),
-                    "absolute": spearman(np.abs(found), np.abs(signed)),
+                    "correlation": _told(spearman(found, signed)),
+                    "absolute": _told(spearman(np.abs(found), np.abs(signed))),
                 }
             )
 
 
-def _sizes(
+def _signed(
     explainer: TextExplainer, review: Review, seed: int, label: str | None = None
 ) -> tuple[Floats, str]:
     """Signed scores for the label, by default the predicted one."""
@@ -95,10 +95,19 @@ def _sizes(
         warnings.simplefilter("ignore")
         game = explainer.game(review.text)
         label = label or game.prediction
-        looked_at = game.looked_at(label)
         (variant,) = variants(["flip"], rows_per_word=[_SANITY_ROWS])
-        found, _ = explained(looked_at, variant, seed_of(review, seed), label=label)
+        found, _ = explained(game, variant, seed_of(review, seed), label=label)
     return scores_of(found, "signed"), label
+
+
+def _told(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if np.isnan(value) else value
+
+
+def _mean(values: Sequence[float | None]) -> tuple[float, float]:
+    known = [value for value in values if value is not None]
+    return (float(np.mean(known)), float(np.std(known))) if known else (np.nan, np.nan)
 
 
 def _explain(game: TextGame, method: str, rows: int) -> Any:
@@ -124,8 +133,8 @@ def convergence_rows(lines: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
         for method in ("flip", "rise"):
             own = [x for x in lines if (x["method"], x["rows_per_word"]) == (method, rows)]
             for name in ("correlation", "stability"):
-                values = [line[name] for line in own]
-                cells.append(f"{np.mean(values):.3f} ({np.std(values):.3f})")
+                mean, spread = _mean([line[name] for line in own])
+                cells.append(f"{mean:.3f} ({spread:.3f})")
         yield cells
 
 
@@ -133,7 +142,5 @@ def sanity_rows(lines: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     """Rows of a table: what has become random last, and the correlation that is left."""
     for stage in dict.fromkeys(line["stage"] for line in lines):
         own = [line for line in lines if line["stage"] == stage]
-        cells = [
-            f"{np.nanmean([x[name] for x in own]):+.3f}" for name in ("correlation", "absolute")
-        ]
-        yield [stage, *cells]
+        means = [_mean([line[name] for line in own])[0] for name in ("correlation", "absolute")]
+        yield [stage, *(f"{mean:+.3f}" for mean in means)]

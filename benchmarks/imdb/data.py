@@ -1,6 +1,8 @@
 """Labelled texts from a hub data set or a local file, through `datasets`."""
 
+import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,13 +70,12 @@ class Review:
 
 
 def reviews(
-    source: str, *, number: int, seed: int, min_words: int = 1, max_words: int | None = None
+    source: str, *, seed: int, min_words: int = 1, max_words: int | None = None
 ) -> list[Review]:
-    """Reviews of the test split, shuffled; the first ones of a longer list are always the same.
+    """Reviews of the test split, shuffled.
 
     Args:
         source: see `load`.
-        number: of reviews, at most.
         seed: of the order.
         min_words: fewest words.
         max_words: most words, or ``None`` for any number.
@@ -85,6 +86,16 @@ def reviews(
         Review(f"test-{name}", re.sub(r"(<br\s*/?>\s*)+", " ", text).strip(), label)
         for name, text, label in zip(ids, data["text"], data["label"], strict=True)
     ]
-    fitting = [r for r in every if min_words <= r.n_words <= (max_words or r.n_words)]
+    # A text without any word cannot be explained.
+    readable = [review for review in every if any(map(str.isalnum, review.text))]
+    fitting = [r for r in readable if min_words <= r.n_words <= (max_words or r.n_words)]
     order = np.random.default_rng(seed).permutation(len(fitting))
-    return [fitting[k] for k in order[:number]]
+    return [fitting[k] for k in order]
+
+
+def digest(chosen: Sequence[Review]) -> str:
+    """A short name for reviews, another one for other reviews, texts or labels."""
+    told = hashlib.blake2b(digest_size=8)
+    for review in chosen:
+        told.update(f"{review.id}\0{review.text}\0{review.label}\0".encode())
+    return told.hexdigest()

@@ -23,8 +23,10 @@ READING = (
     "Comprehensiveness and sufficiency: how much the probability falls without, and with only, a "
     "share of the words, the strongest. Arrows say whether low or high is better. The best is "
     "bold, the second best underlined; searches and random orders are no attributions and are not "
-    "marked. The differences to occlusion and to the paper's Sobol (signed, keep 0.5) are those of "
-    "deletion on the same reviews; below 0 is better."
+    "marked. The differences to occlusion, to the paper's Sobol (signed, keep 0.5) and to the best "
+    "are those of deletion on the same reviews; below 0 is better, and where the interval holds 0 "
+    "no difference is shown. Rows per word: different masked texts that were forwarded, the whole "
+    "text included; gradient methods make as many backward passes on top."
 )
 
 

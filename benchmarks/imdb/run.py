@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,19 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks.imdb.data import Review
-from benchmarks.imdb.variants import Variant
+from benchmarks.imdb.data import Review, digest
+from benchmarks.imdb.variants import PAPER_ROWS, Variant
 from benchmarks.store import Store
 from textsobol import TextExplainer
 from textsobol.methods import METHODS, Attribution, Game
-from textsobol.metrics.faithfulness import Faithfulness, faithfulness
+from textsobol.methods.perturbing import GREEDY_DELETIONS
+from textsobol.metrics.faithfulness import STEPS, Faithfulness, faithfulness
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.game import TextGame
 
 KEY = ("model", "variant", "review")
 _DIGITS = 6
+_PACKAGES = ("textsobol", "torch", "transformers", "captum", "lime", "shap")
 
 
 def run(
@@ -62,19 +65,49 @@ def run(
     return n_added
 
 
-def settings_of(model: str, data: str, seed: int, limits: dict[str, int]) -> dict[str, Any]:
-    """What results must have in common to stand in one file; the rest may differ."""
-    packages = ("textsobol", "torch", "transformers", "numpy", "captum", "lime", "shap")
+def settings_of(
+    explainer: TextExplainer, data: str, everything: Sequence[Review], seed: int, max_words: int
+) -> dict[str, Any]:
+    """What results must have in common to stand in one file; the rest may differ.
+
+    Args:
+        explainer: of the model.
+        data: what was asked for.
+        everything: all reviews that could be chosen, in their order.
+        seed: of the choice and of all methods.
+        max_words: of a review.
+    """
     return {
-        "model": model,
+        "model": explainer.name,
+        "weights": _digest_of(explainer),
         # The name, not the place, of a local file.
         "data": Path(data).name if Path(data).exists() else data,
+        "reviews": digest(everything),
         "seed": seed,
-        **limits,
-        "_versions": {name: version(name) for name in packages},
+        "max_words": max_words,
+        "deletions": STEPS,
+        "paper_rows": PAPER_ROWS,
+        "greedy_deletions": GREEDY_DELETIONS,
+        "versions": {name: _version(name) for name in _PACKAGES},
         "_command": "python -m benchmarks.imdb " + " ".join(map(_without_place, sys.argv[1:])),
         "_started": time.strftime("%Y-%m-%d"),
     }
+
+
+def _digest_of(explainer: TextExplainer) -> str:
+    """A short name for the model's weights."""
+    told = hashlib.blake2b(digest_size=8)
+    for name, values in explainer.model.state_dict().items():
+        told.update(name.encode())
+        told.update(values.cpu().contiguous().numpy().tobytes())
+    return told.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _without_place(argument: str) -> str:
@@ -94,7 +127,7 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     """One result for every kind of score that the variant gives."""
     label = game.prediction
-    names = list(game.probabilities)
+    names = _negative_and_positive(game)
     found, n_rows = explained(game, variant, seed_of(review, seed))
     for name, title, kind in zip(variant.names, variant.titles, variant.scores, strict=True):
         measured = faithfulness(game, scores_of(found, kind), label)
@@ -112,8 +145,16 @@ def _lines(
             "rows": n_rows,
             "label": label,
             "true": names[review.label],
-            **_measured(measured, review.label),
+            **_measured(measured, list(game.probabilities).index(names[review.label])),
         }
+
+
+def _negative_and_positive(game: TextGame) -> list[str]:
+    """The two labels in the order of the data: 0 negative, 1 positive."""
+    names = list(game.probabilities)
+    if len(names) != 2:
+        raise SystemExit(f"IMDB has two labels, the model has {len(names)}: {', '.join(names)}")
+    return names[::-1] if names[0].lower().startswith("pos") else names
 
 
 def explained(

@@ -107,10 +107,8 @@ def _run(model: str, files: Sequence[Results]) -> Run:
     variants = by_variant((line for results in files for line in results.lines), of="review")
     if not variants:
         raise ValueError(f"{model}: no results yet")
-    commands = dict.fromkeys(str(results.settings.get("_command", "")) for results in files)
-    return Run(
-        files[-1].settings, [command for command in commands if command], summarise(variants)
-    )
+    commands = dict.fromkeys(command for results in files for command in results.commands)
+    return Run(files[-1].settings, list(commands), summarise(variants))
 
 
 def summarise(variants: Sequence[Variant]) -> list[Summary]:
@@ -120,12 +118,24 @@ def summarise(variants: Sequence[Variant]) -> list[Summary]:
     in the number of rows only stands together.
     """
     compared = {name: find(variants, *wanted) for name, wanted in COMPARED.items()}
+    compared["best"] = _best(variants)
     kinds, series = list(GROUPS), list(dict.fromkeys(map(series_of, variants)))
     ordered = sorted(
         variants,
         key=lambda v: (kinds.index(v.kind), series.index(series_of(v)), v.rows_per_word or 0),
     )
     return [_summary(variant, compared) for variant in ordered]
+
+
+def _best(variants: Sequence[Variant]) -> Variant | None:
+    """The attribution with the lowest deletion, of those that have seen the most reviews."""
+    attributions = [variant for variant in variants if variant.is_attribution]
+    most = max((len(variant.lines) for variant in attributions), default=0)
+    return min(
+        (variant for variant in attributions if len(variant.lines) == most),
+        key=lambda variant: float(np.mean(list(values_of(variant, "deletion").values()))),
+        default=None,
+    )
 
 
 def series_of(variant: Variant) -> tuple[Any, ...]:

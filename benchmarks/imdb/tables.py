@@ -14,6 +14,7 @@ from textsobol.metrics.faithfulness import METRICS
 _DIFFERENCES = {
     "occlusion": "difference to occlusion",
     "paper_sobol": "difference to the paper's Sobol",
+    "best": "difference to the best",
 }
 # The paper, Fel et al. 2021, table 3: title, method, variant (None: any), BERT, LSTM.
 _PAPER = (
@@ -99,7 +100,7 @@ def _caption(run: Run) -> str:
     reviews = f"{run.n_reviews:,} reviews"
     if settings.get("max_words"):
         reviews += f" of at most {settings['max_words']} words"
-    versions = settings.get("_versions") or {}
+    versions = settings.get("versions") or {}
     said = [
         f"Model {run.model}",
         f"data {settings.get('data')}",

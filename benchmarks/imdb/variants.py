@@ -13,7 +13,6 @@ KEEP = (0.5,)
 PAPER_ROWS = 32  # base rows N of the paper
 ESTIMATORS = ("flip", "jansen")
 _SCORES = ("signed", "total", "first")
-_KINDS = {"random": "baseline"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Variant:
     @property
     def kind(self) -> str:
         """How the report groups it."""
-        return _KINDS.get(self.method, METHODS[self.method].kind)
+        return METHODS[self.method].kind
 
     def budget(self, n_words: int) -> int | None:
         """Masks that may be scored; ``None`` where ``rows`` say so."""
@@ -49,8 +48,9 @@ class Variant:
             return None
         method = METHODS[self.method]
         if self.rows_per_word is None:
-            return method.natural(n_words) if method.natural else method.least(n_words)
-        return max(method.least(n_words), 1 + self.rows_per_word * n_words)
+            return method.natural(n_words) if method.natural else None
+        # As many as `flip` has: base rows, their flips, and the whole text.
+        return max(method.least(n_words), 1 + self.rows_per_word * (n_words + 1))
 
     def planned(self, n_words: int) -> int:
         """About how many forward passes it takes, for the progress bar."""

@@ -13,7 +13,7 @@ SETTINGS = {
     "data": "some reviews",
     "seed": 7,
     "max_words": 200,
-    "_versions": {"numpy": "2.0"},
+    "versions": {"numpy": "2.0"},
     "_command": "python -m benchmarks.imdb run --seed 7",
     "_started": "2026-01-31",
 }

@@ -85,17 +85,19 @@ def test_more_methods_and_reviews_can_be_added(data: Path, model: Path, tmp_path
     assert "seed: 0 there, 1 here" in str(refused.exception) + refused.output
 
 
-def test_reviews_are_the_same_however_many(data: Path) -> None:
-    few = reviews(str(data), number=3, seed=0)
-    assert few == reviews(str(data), number=6, seed=0)[:3]
-    assert all("<br" not in review.text for review in few)
-    assert few != reviews(str(data), number=3, seed=1)
-    assert reviews(str(data), number=9, seed=0, max_words=2) == []
+def test_reviews_come_in_the_order_of_the_seed(data: Path) -> None:
+    found = reviews(str(data), seed=0)
+    assert found == reviews(str(data), seed=0)
+    assert len(found) == 9
+    assert all("<br" not in review.text for review in found)
+    assert found != reviews(str(data), seed=1)
+    assert sorted(r.id for r in found) == sorted(r.id for r in reviews(str(data), seed=1))
+    assert reviews(str(data), seed=0, max_words=2) == []
 
 
 def test_passes_are_counted_for_each_method_by_itself(data: Path, model: Path) -> None:
     explainer = TextExplainer(str(model))
-    review = reviews(str(data), number=1, seed=0)[0]
+    review = reviews(str(data), seed=0)[0]
     shared = explainer.game(review.text)
     for variant in variants(["occlusion", "flip", "rise", "occlusion"]):
         alone = explainer.game(review.text)
@@ -113,7 +115,7 @@ def test_signed_scores_of_a_linear_model_delete_as_well_as_the_search(
     data: Path, model: Path
 ) -> None:
     explainer = TextExplainer(str(model))
-    for review in reviews(str(data), number=4, seed=0):
+    for review in reviews(str(data), seed=0)[:4]:
         game = explainer.game(review.text)
         measured = {}
         for variant in variants(["flip", "greedy", "random"]):
@@ -127,3 +129,53 @@ def test_signed_scores_of_a_linear_model_delete_as_well_as_the_search(
 def test_unknown_methods_are_named() -> None:
     with pytest.raises(SystemExit, match="unknown method 'limes'; known: flip, jansen, random"):
         variants(["limes"])
+
+
+def test_another_model_of_the_same_name_and_other_data_are_refused(
+    data: Path, model: Path, tmp_path: Path
+) -> None:
+    def asked(model: Path, data: Path) -> Any:
+        options = ["--methods", "occlusion", "--limit", "1", "--out", str(tmp_path / "out")]
+        return run(app, ["run", "--model", str(model), "--data", str(data), *options])
+
+    assert asked(model, data).exit_code == 0
+    other = tmp_path / model.name
+    changed = counting_bert(tokenizer())
+    changed.classifier.weight.data *= -1
+    changed.save_pretrained(other)
+    tokenizer().save_pretrained(other)
+    refused = asked(other, data)
+    assert "weights: " in str(refused.exception) + refused.output
+    elsewhere = tmp_path / data.name
+    elsewhere.write_text(data.read_text().replace("film", "plot"))
+    refused = asked(model, elsewhere)
+    assert "reviews: " in str(refused.exception) + refused.output
+
+
+def test_a_review_without_words_is_left_out(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    lines = [{"text": ". , .", "label": 0}, {"text": "a good film", "label": 1}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert [review.text for review in reviews(str(path), seed=0)] == ["a good film"]
+
+
+def test_all_that_can_choose_get_the_same_number_of_rows() -> None:
+    every = variants(["rise", "lime", "kernel_shap", "permutation_shap"], rows_per_word=[4])
+    assert {variant.budget(50) for variant in every} == {1 + 4 * 51}
+
+
+@pytest.mark.parametrize("command", ["convergence", "sanity"])
+def test_consistency_is_measured(command: str, data: Path, tmp_path: Path) -> None:
+    asked = [command, "--data", str(data), "--reviews", "2"]  # of the bundled model
+    first = run(app, [*asked, "--out", str(tmp_path)])
+    assert first.exit_code == 0, first.output
+    again = run(app, [*asked, "--out", str(tmp_path)])
+    assert again.stdout == first.stdout, "nothing is done twice"
+    cells = [line.split("|")[2].strip() for line in first.stdout.splitlines()[2:]]
+    if command == "sanity":
+        # The whole model random: nothing of the explanation is left but chance.
+        assert abs(float(cells[-1])) < 1
+    else:
+        correlations = [float(cell.split()[0]) for cell in cells]
+        assert correlations[-1] >= correlations[0] - 0.05
+        assert correlations[-1] > 0.9

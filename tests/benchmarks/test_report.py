@@ -128,7 +128,7 @@ def test_hostile_titles_are_text_in_the_page_and_one_cell_in_markdown(tmp_path: 
     assert "&lt;script&gt;alert(1)&lt;/script&gt; | **&#34;x&#34;** $\\frac{$" in page
     assert 'aria-label="&lt;script&gt;' in page
     tables = [row for row in markdown_of([run]).splitlines() if row.startswith("| \\<script>")]
-    assert [len(re.findall(r"(?<!\\)\|", row)) for row in tables] == [12]
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in tables] == [13]
 
 
 def test_the_page_fetches_nothing(tmp_path: Path) -> None:

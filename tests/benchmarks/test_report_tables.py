@@ -33,6 +33,7 @@ def test_the_numbers_of_a_table_are_those_computed_by_hand(tmp_path: Path) -> No
         "deletion ↓": ("0.500", 1, "[0.400, 0.600]"),
         "difference to occlusion": ("-0.125", 0, "[-0.150, -0.100]"),
         "difference to the paper's Sobol": ("-0.300", 0, "[-0.500, -0.100]"),
+        "difference to the best": ("", 0, ""),  # it is the best
         "accuracy ↓": ("0.417", 1, ""),  # of (1/3, 1/2), the same as occlusion
         "insertion ↑": ("0.500", 1, ""),
         "comprehensiveness ↑": ("0.250", 1, ""),
@@ -41,6 +42,7 @@ def test_the_numbers_of_a_table_are_those_computed_by_hand(tmp_path: Path) -> No
     }
     assert found["Occlusion"]["deletion ↓"] == ("0.625", 2, "[0.500, 0.750]")
     assert found["Occlusion"]["difference to occlusion"] == ("", 0, "")
+    assert found["Occlusion"]["difference to the best"] == ("+0.125", 0, "[+0.100, +0.150]")
     to_paper = "difference to the paper's Sobol"
     by_paper = found["Sobol signed, the paper's"]
     # 0.5 - 0.9 and 0.75 - 0.7.

@@ -146,8 +146,21 @@ def test_another_broken_line_and_a_missing_header_are_told(tmp_path: Path) -> No
         read_results(path)
 
 
-def test_a_review_that_comes_twice_counts_once_with_its_later_line() -> None:
-    [variant] = by_variant(
-        [line("a", [0.5]), line("b", [0.25]), line("a", [0.75])], of="review"
-    )  # fmt: skip
-    assert [found["deletion"] for found in variant.lines.values()] == [[0.75], [0.25]]
+def test_a_review_that_comes_twice_is_refused() -> None:
+    lines = [line("a", [0.5]), line("b", [0.25]), line("a", [0.75])]
+    with pytest.raises(ValueError, match="two results for a"):
+        by_variant(lines, of="review")
+
+
+def test_every_start_of_a_run_leaves_its_command(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    parts = [
+        {"settings": {"model": "m", "_command": "first"}},
+        line("a", [0.5]),
+        {"settings": {"model": "m", "_command": "second"}},
+        line("b", [0.5]),
+    ]
+    path.write_text("".join(json.dumps(part) + "\n" for part in parts))
+    found = read_results(path)
+    assert found.commands == ["first", "second"]
+    assert [one["review"] for one in found.lines] == ["a", "b"]

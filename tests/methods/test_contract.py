@@ -186,6 +186,6 @@ def test_unknown_methods_are_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_what_a_method_takes_by_itself_is_enough(name: str) -> None:
     method = METHODS[name]
-    assert method.kind in ("black box", "white box", "search")
+    assert method.kind in ("black box", "white box", "search", "baseline")
     if method.natural is not None:
         assert all(method.natural(d) >= method.least(d) for d in (1, 2, 20, 500))

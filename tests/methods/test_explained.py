@@ -47,12 +47,14 @@ def of(explainer: TextExplainer, explained: dict[str, TextExplanation]) -> Any:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_word_has_a_score_for_every_label(of: Any, method: str) -> None:
     explanation = of(method)
-    assert explanation.labels == LABELS
+    # A search takes too long for more than one label.
+    searched = METHODS[method].kind == "search"
+    assert explanation.labels == ((explanation.label,) if searched else LABELS)
     assert explanation.settings["method"] == method
     assert explanation.settings["seed"] == 0
     assert len(explanation.words) == 10
     for word in explanation.words:
-        assert set(word.scores) == set(LABELS)
+        assert set(word.scores) == set(explanation.labels)
         assert all(np.isfinite(score.score) for score in word.scores.values())
 
 

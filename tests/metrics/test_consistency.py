@@ -41,11 +41,15 @@ def test_rank_correlation_of_two_methods_is_that_of_their_scores() -> None:
 
     explainer = TextExplainer(score, labels=["x"])
     text = "a good and rather bad film at that"
-    one, other = (explainer(text, method=method) for method in ("occlusion", "random"))
-    scores = [[word.scores["x"].score for word in each.words] for each in (one, other)]
-    expected = spearmanr(*scores).statistic
-    assert rank_correlation(one, other) == pytest.approx(expected)
+    names = ("occlusion", "rise", "random")
+    one, other, unsigned = (explainer(text, method=name, budget=budget) for name, budget in
+                            zip(names, (None, 20, None), strict=True))  # fmt: skip
+    scores = [[word.scores["x"].score for word in each.words] for each in (one, other, unsigned)]
+    assert rank_correlation(one, other) == pytest.approx(spearmanr(*scores[:2]).statistic)
     assert rank_correlation(one, one, label="x") == pytest.approx(1)
+    # A method without signs is compared by size.
+    sizes = spearmanr(np.abs(scores[0]), scores[2]).statistic
+    assert rank_correlation(one, unsigned) == pytest.approx(sizes)
 
 
 def test_stability_is_the_mean_over_all_pairs_of_seeds() -> None:

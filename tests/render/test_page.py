@@ -239,6 +239,15 @@ def test_what_a_method_does_not_tell_is_not_shown(look: Look) -> None:
         assert "NaN" not in page.locator("body").inner_text()
 
 
+def test_a_method_without_signs_does_not_tell_for_from_against(look: Look) -> None:
+    explanation = explained(method="greedy")
+    assert explanation.settings["signed"] is False
+    with look(explanation_html(explanation)) as page:
+        expect(word(page, "awful")).to_have_class(re.compile(r"\bshare\b"))
+        assert page.locator(".w.for, .w.against").count() == 0
+        expect(page.locator(".reading")).to_contain_text("does not tell for from against")
+
+
 def test_one_base_row_tells_no_interval(look: Look) -> None:
     with look(explanation_html(explained(rows=1))) as page:
         assert page.locator(".bar").count() > 0

@@ -129,6 +129,8 @@ class ImageExplainer:
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(image, segments, labels, progress.tick)
             looked_at = checked_label(label, game.labels, game.probabilities)
+            if known.kind == "search":  # for one label: it is far too long for many
+                game = game.looked_at(looked_at)
             options: dict[str, Any] = {}
             if method == "sobol":
                 rows = ROWS if rows is None and budget is None else rows
@@ -158,6 +160,7 @@ class ImageExplainer:
                 "method": method,
                 "budget": budget,
                 "seed": seed,
+                "signed": known.is_signed and sign is not None,
                 **found.settings,
             },
         )

@@ -8,16 +8,24 @@ from textsobol.methods.sobol import sobol
 
 __all__ = ["METHODS", "Attribution", "Differentiable", "Game", "Method", "method_named"]
 
+
+def _none(n_features: int) -> int:
+    """Of methods that do not mask anything."""
+    return 0
+
+
+def _search(n_features: int) -> int:
+    return 1 + min(GREEDY_DELETIONS, n_features) * n_features
+
+
 METHODS: dict[str, Method] = {
     "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2),
-    "random": Method("Random", random_scores, "black box", lambda d: 0, lambda d: 0),
-    "saliency": Method("Saliency", saliency, "white box", lambda d: 0, lambda d: 0),
-    "gradient_input": Method(
-        "Gradient x Input", gradient_input, "white box", lambda d: 0, lambda d: 0
-    ),
-    "smoothgrad": Method("SmoothGrad", smoothgrad, "white box", lambda d: 0, lambda d: 0),
+    "random": Method("Random", random_scores, "baseline", _none, _none, is_signed=False),
+    "saliency": Method("Saliency", saliency, "white box", _none, _none, is_signed=False),
+    "gradient_input": Method("Gradient x Input", gradient_input, "white box", _none, _none),
+    "smoothgrad": Method("SmoothGrad", smoothgrad, "white box", _none, _none, is_signed=False),
     "integrated_gradients": Method(
-        "Integrated gradients", integrated_gradients, "white box", lambda d: 0, lambda d: 0
+        "Integrated gradients", integrated_gradients, "white box", _none, _none
     ),
     "occlusion": Method("Occlusion", occlusion, "black box", lambda d: d + 1, lambda d: d + 1),
     "rise": Method("RISE", rise, "black box", lambda d: 2),
@@ -26,13 +34,7 @@ METHODS: dict[str, Method] = {
     "permutation_shap": Method(
         "Permutation SHAP", permutation_shap, "black box", lambda d: 2 * d + 1
     ),
-    "greedy": Method(
-        "Greedy search",
-        greedy,
-        "search",
-        lambda d: 1 + GREEDY_DELETIONS * d,
-        lambda d: 1 + GREEDY_DELETIONS * d,
-    ),
+    "greedy": Method("Greedy search", greedy, "search", lambda d: d + 1, _search, is_signed=False),
 }
 
 

@@ -76,10 +76,11 @@ class Method:
         title: how tables call it.
         attribute: the method itself: a `Game`, ``budget=`` (masks that may be scored, the whole
             input included) and ``seed=`` to an `Attribution`.
-        kind: ``black box``, ``white box`` (needs gradients) or ``search`` (no attribution, but
-            what can be reached).
+        kind: ``black box``, ``white box`` (needs gradients), ``search`` (no attribution, but
+            what can be reached) or ``baseline``.
         least: rows that it needs at least, for d features.
         natural: rows that it takes when no budget is given, or ``None`` for any number.
+        is_signed: whether scores tell for from against, or only how much a feature matters.
     """
 
     title: str
@@ -87,3 +88,4 @@ class Method:
     kind: str
     least: Callable[[int], int]
     natural: Callable[[int], int] | None = None
+    is_signed: bool = True

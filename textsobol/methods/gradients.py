@@ -1,6 +1,7 @@
 """Methods that look at gradients, through captum, on the layer where words become vectors.
 
-Attributions of single numbers are summed up to features. All settings are those of the paper.
+Attributions of single numbers are summed up to features: absolute gradients for saliency and
+SmoothGrad, signed ones for the others.
 """
 
 from __future__ import annotations
@@ -37,23 +38,30 @@ def gradient_input(game: Game, *, budget: int, seed: int) -> Attribution:
 
 
 def smoothgrad(game: Game, *, budget: int, seed: int) -> Attribution:
-    """Mean absolute gradient of noisy inputs (Smilkov et al. 2017)."""
+    """Size of the mean gradient over noisy inputs (Smilkov et al. 2017).
+
+    The noise has the standard deviation 0.2, whatever the spread of the vectors.
+    """
     import torch
 
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
         noisy = captum.NoiseTunnel(captum.Saliency(model.forward))
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            return noisy.attribute(
+            gradients = noisy.attribute(
                 model.inputs,
                 nt_type="smoothgrad",
                 nt_samples=SAMPLES,
                 nt_samples_batch_size=_BATCH,
                 stdevs=NOISE,
                 target=label,
+                abs=False,
             )
+            return gradients.abs()
 
-    return _attribution(game, attribute, passes=SAMPLES, settings={"samples": SAMPLES})
+    return _attribution(
+        game, attribute, passes=SAMPLES, settings={"samples": SAMPLES, "noise": NOISE}
+    )
 
 
 def integrated_gradients(game: Game, *, budget: int, seed: int) -> Attribution:

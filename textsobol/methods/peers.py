@@ -47,7 +47,10 @@ def _lime_masks(random: np.random.RandomState, n_rows: int, n_features: int) -> 
 
 
 def kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
-    """Shapley values by weighted regression (Lundberg & Lee 2017), by shap's KernelExplainer."""
+    """Shapley values by weighted regression (Lundberg & Lee 2017), by shap's KernelExplainer.
+
+    Without shap's selection of features, which would leave all but ten without a score.
+    """
     shap = _shap()
     # Two of the rows are the whole input and the empty one.
     return _shapley(
@@ -77,7 +80,7 @@ def permutation_shap(game: Game, *, budget: int, seed: int) -> Attribution:
 
 
 def _shapley(game: Game, budget: int, seed: int, values: Any) -> Attribution:
-    score = game.scorer()
+    score = game.scorer(budget)
     nothing, everything = np.zeros((1, game.n_features)), np.ones((1, game.n_features))
     state = np.random.get_state()  # noqa: NPY002  (shap draws from it)
     try:

@@ -36,7 +36,7 @@ def rise(game: Game, *, budget: int, seed: int) -> Attribution:
     with_feature = masks.T.astype(float) @ scores / np.maximum(present, 1)
     mean = scores.mean(axis=0)
     return Attribution(
-        np.where(present > 0, with_feature - mean, 0.0), settings={"samples": budget}
+        np.where(present > 0, with_feature - mean, 0.0), settings={"samples": len(masks)}
     )
 
 

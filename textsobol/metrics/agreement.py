@@ -21,6 +21,8 @@ def rank_correlation(
     most against it", -1 when the order is reversed, NaN when fewer than two words are common or
     one explanation scores all of them alike.
 
+    Where one of the methods does not tell for from against, sizes are compared.
+
     Args:
         one: an explanation.
         other: another one of the same text.
@@ -44,7 +46,10 @@ def rank_correlation(
         for each in (one, other)
     ]
     common = sorted(scores[0].keys() & scores[1].keys())
-    return spearman(*([each[word] for word in common] for each in scores))
+    values = [np.array([each[word] for word in common]) for each in scores]
+    if not (one.settings.get("signed", True) and other.settings.get("signed", True)):
+        values = [np.abs(each) for each in values]
+    return spearman(*values)
 
 
 def spearman(one: ArrayLike, other: ArrayLike) -> float:

@@ -15,7 +15,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
-from textsobol.render.view import page_data, parts_of, shown, shows_probabilities, strongest_of
+from textsobol.render.view import (
+    is_signed,
+    page_data,
+    parts_of,
+    shown,
+    shows_probabilities,
+    strongest_of,
+)
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -142,6 +149,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "name": name,
         "explanation": explanation,
         "parts": parts_of(explanation, strongest),
+        "is_signed": is_signed(explanation),
         "n_outside": sum(word.status == "outside" for word in explanation.words),
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),

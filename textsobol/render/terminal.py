@@ -13,6 +13,7 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
+from textsobol.render.view import is_signed
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -199,7 +200,8 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
     strongest = max((abs(score) for _, score, _ in rows), default=0.0)
     for text, score, (low, high) in rows:
         share = abs(score) / strongest if strongest > 0 else 0.0
-        bar = ("+" if score > 0 else "-") * math.ceil(share * _BAR)
+        sign = "+" if score > 0 else "-"
+        bar = (sign if is_signed(explanation) else "*") * math.ceil(share * _BAR)
         table.add_row(
             Text(one_line(text)),
             f"{score:+.3f}",

@@ -28,7 +28,8 @@ class Piece:
     Attributes:
         text: without control characters and turns of direction.
         status: of the word, or ``None`` between words.
-        kind: ``for`` or ``against`` the label, or empty where the word hardly matters.
+        kind: ``for`` or ``against`` the label, ``share`` where the method does not tell, or
+            empty where the word hardly matters.
         strength: how strong its colour is, 0 to 1.
     """
 
@@ -76,11 +77,22 @@ def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterat
         # numbers.js has the same rule, for when another label or measure is chosen.
         part_of = abs(score) / strongest if strongest > 0 else 0.0
         strength = math.sqrt(part_of) if _is_share(explanation) else part_of
-        kind = "" if strength < 0.1 else "for" if score > 0 else "against"
+        kind = "" if strength < 0.1 else _kind(explanation, score)
         yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
         done = word.end
     if done < len(characters):
         yield Piece("".join(characters[done:]))
+
+
+def is_signed(explanation: TextExplanation) -> bool:
+    """Whether scores tell for from against."""
+    return bool(explanation.settings.get("signed", True))
+
+
+def _kind(explanation: TextExplanation, score: float) -> str:
+    if not is_signed(explanation):
+        return "share"
+    return "for" if score > 0 else "against"
 
 
 def _is_share(explanation: TextExplanation) -> bool:
@@ -130,6 +142,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "unit": explanation.settings.get("score", ""),
         "method": explanation.settings.get("method", ""),
         "isShare": _is_share(explanation),
+        "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
         "numbers": [[shown(label), _packed(scored, label, is_sure=is_sure)] for label in likeliest],

@@ -54,13 +54,24 @@ def embedded(
     if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
         types = torch.tensor(encoding["token_type_ids"], device=device)
 
+    # A model that does not know its pad token cannot tell where a text of a batch ends.
+    alone = getattr(model.config, "pad_token_id", None) is None
+
     def forward(inputs: Tensor) -> Tensor:
+        if alone and len(inputs) > 1:
+            return torch.cat([forward(row[None]) for row in inputs])
         rows = len(inputs)
         more = {} if types is None else {"token_type_ids": types.expand(rows, -1)}
         seen = torch.ones(inputs.shape[:2], dtype=torch.long, device=device)
         # cuDNN refuses gradients of recurrent layers outside of training.
         with in_evaluation(model), torch.backends.cudnn.flags(enabled=False):
-            logits = model(inputs_embeds=inputs, attention_mask=seen, **more).logits
+            try:
+                logits = model(inputs_embeds=inputs, attention_mask=seen, **more).logits
+            except NotImplementedError as error:
+                raise ValueError(
+                    f"{type(model).__name__} takes no vectors instead of tokens: gradient methods "
+                    f"cannot be used with it"
+                ) from error
         return analysed_tensor(logits, classifier.activation, score)[:, list(labels)]
 
     owners = _owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)

@@ -120,6 +120,11 @@ class TextExplainer:
         """How the model is called in explanations."""
         return self._classifier.name
 
+    @property
+    def model(self) -> Any:
+        """The torch model, where there is one; it is what was given, not a copy."""
+        return getattr(self._classifier, "model", None)
+
     def __call__(
         self,
         text: Text,
@@ -170,6 +175,8 @@ class TextExplainer:
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(text, labels, progress.tick)
             looked_at = checked_label(label, game.labels, game.probabilities)
+            if known.kind == "search":  # for one label: it is far too long for many
+                game = game.looked_at(looked_at)
             passes = self._classifier.passes
             if method == "sobol":
                 n_pairs = n_pairs_among(interactions, game.n_features)
@@ -213,6 +220,7 @@ class TextExplainer:
                 "method": method,
                 "budget": budget,
                 "seed": seed,
+                "signed": known.is_signed and sign is not None,
                 **found.settings,
             },
             pairs=word_pairs(game, found),

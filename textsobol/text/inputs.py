@@ -71,7 +71,7 @@ def checked_budget(
 
 def method_budget(method: Method, budget: int | None, n_words: int, passes: int) -> int:
     """The budget of a method other than ours, in forward passes."""
-    if budget is not None and method.kind == "white box":
+    if budget is not None and method.natural is not None and not method.natural(n_words):
         raise ValueError(f"budget={budget}: {method.title} has its own number of passes")
     if budget is None:
         natural = default_budget if method.natural is None else method.natural

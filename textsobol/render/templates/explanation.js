@@ -124,7 +124,7 @@ class Card {
     this.range = this.group.rangeOfBars(measured);
     this.explanation.scored.forEach((word, place) => {
       const value = known ? this.explanation.measured(label, measure, place)[0] : 0;
-      colourWord(this.spans[word], value, this.strongest, measure, this.explanation.isShare);
+      colourWord(this.spans[word], value, this.strongest, measure, this.explanation);
     });
     this.paintDeletions();
     this.paintBars(known ? this.explanation.ranking(label, measure).order : []);
@@ -182,7 +182,7 @@ class Card {
       const [left, right] = [at(Math.min(from, to)), at(Math.max(from, to))];
       return `left:${left}%;width:${right - left}%`;
     };
-    const kind = measure !== "signed" ? "share" : value < 0 ? "against" : "for";
+    const kind = measure !== "signed" || !this.explanation.isSigned ? "share" : value < 0 ? "against" : "for";
     const button = make("button", { type: "button", dir: "auto" }, text);
     const track = make("span", { class: "track", "aria-hidden": "true" },
       make("i", { class: `fill ${kind}`, style: between(0, value) }),
@@ -287,7 +287,9 @@ class Group {
     this.details.hide();
     const reading = this.root.querySelector(".reading");
     const name = make("bdi", {}, this.label);
-    if (this.measure === "signed") {
+    if (this.measure === "signed" && !this.explanations.some((e) => e.isSigned)) {
+      reading.replaceChildren("The stronger the colour, the more a word matters for ", name, "; this method does not tell for from against.");
+    } else if (this.measure === "signed") {
       reading.replaceChildren("Blue words (solid line) speak for ", name, ", orange words (dashed line) against it; the stronger the colour, the more they matter.");
     } else {
       const share = this.measure === "total" ? "alone or together with others" : "alone";

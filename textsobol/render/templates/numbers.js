@@ -112,12 +112,12 @@ class Explanation {
 
 // Colour of a word. Shares are squares: their root makes the colour follow the size of the effect,
 // as the scores of other methods do. view.py has the same rule, for the page before any script.
-function colourWord(span, value, strongest, measure, isShare) {
+function colourWord(span, value, strongest, measure, { isShare, isSigned }) {
   const weight = measure === "first" ? Math.max(0, value) : Math.abs(value);
   const part = strongest > 0 ? weight / strongest : 0;
   const strength = isShare ? Math.sqrt(part) : part;
   span.classList.remove("for", "against", "share");
   if (!(strength >= 0.1)) return;
-  span.classList.add(measure !== "signed" ? "share" : value > 0 ? "for" : "against");
+  span.classList.add(measure !== "signed" || !isSigned ? "share" : value > 0 ? "for" : "against");
   span.style.setProperty("--a", strength.toFixed(3));
 }

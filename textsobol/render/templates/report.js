@@ -22,7 +22,7 @@ function colour(item) {
   [...item.element.querySelectorAll(":scope > .text")].forEach((paragraph, part) => cutInto(paragraph, explanation.cuts[part]));
   const spans = item.element.querySelectorAll(":scope > .text .w");
   const strongest = explanation.strongest(explanation.label, "signed");
-  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation.values(explanation.label).score[place], strongest, "signed", explanation.isShare));
+  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation.values(explanation.label).score[place], strongest, "signed", explanation));
   spans.forEach((span, word) => span.classList.toggle("outside", explanation.status[word] === "o"));
 }
 

@@ -1,0 +1,252 @@
+"""Pictures with hand-made models: what the map must show is known."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from textsobol.image.classifiers import TorchClassifier
+from textsobol.image.explainer import ImageExplainer
+from textsobol.image.explanation import ImageExplanation
+from textsobol.image.perturbations import perturbation_named
+from textsobol.image.regions import grid_regions, segment_regions
+
+PICTURE = np.ones((12, 12, 3), dtype=np.float32)
+
+
+def brightness(pictures: np.ndarray, down: int, across: int) -> np.ndarray:
+    """Mean of one of the 4 x 4 cells of 3 x 3 pixels."""
+    own = pictures[:, 3 * down : 3 * down + 3, 3 * across : 3 * across + 3]
+    return np.asarray(own.mean(axis=(1, 2, 3)))
+
+
+def peak(values: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(k) for k in np.unravel_index(values.argmax(), values.shape))
+
+
+def both(pictures: np.ndarray) -> np.ndarray:
+    return brightness(pictures, 0, 1) * brightness(pictures, 2, 3)
+
+
+def either(pictures: np.ndarray) -> np.ndarray:
+    return brightness(pictures, 0, 1) + brightness(pictures, 2, 3)
+
+
+@pytest.mark.parametrize("settings", [{}, {"keep": None, "rows": 128}, {"keep": 0.9}])
+@pytest.mark.parametrize("perturbation", ["inpaint", "amplitude"])
+def test_the_map_peaks_where_the_model_looks(settings: dict[str, Any], perturbation: str) -> None:
+    explainer = ImageExplainer(
+        lambda pictures: brightness(pictures, 2, 1), grid=(4, 4), perturbation=perturbation
+    )
+    explanation = explainer(PICTURE, **settings)
+    found = explanation.map("total")
+    assert peak(found) == (2, 1)
+    assert found[2, 1] == pytest.approx(1, abs=0.2)
+    assert np.delete(found.ravel(), 9).max() < 0.05
+    smooth = explanation.map("total", size="image")
+    assert smooth.shape == (12, 12)
+    assert peak(smooth) == (7, 4)
+
+
+def test_patches_joined_by_and_interact_and_joined_by_plus_do_not() -> None:
+    explainer = ImageExplainer(both, grid=(4, 4))
+    joined = explainer(PICTURE, rows=64)
+    for cell in ((0, 1), (2, 3)):
+        assert joined.map("total")[cell] == pytest.approx(2 / 3, abs=0.08)
+        assert joined.map("first")[cell] == pytest.approx(1 / 3, abs=0.08)
+        assert joined.map("interaction")[cell] == pytest.approx(1 / 3, abs=0.1)
+    added = ImageExplainer(either, grid=(4, 4))(PICTURE)
+    for cell in ((0, 1), (2, 3)):
+        assert added.map("total")[cell] == pytest.approx(0.5, abs=0.02)
+        assert added.map("interaction")[cell] == pytest.approx(0, abs=0.02)
+
+
+def test_signs_tell_for_from_against() -> None:
+    def model(pictures: np.ndarray) -> np.ndarray:
+        return brightness(pictures, 0, 0) - 2 * brightness(pictures, 3, 3)
+
+    found = ImageExplainer(model, grid=(4, 4))(PICTURE).map()
+    assert found[0, 0] > 0.1
+    assert found[3, 3] < -0.5
+
+
+def test_segments_of_any_shape() -> None:
+    segments = np.zeros((12, 12), dtype=int)
+    segments[2:5, 3:9] = 40
+    segments[8:, :2] = 7
+    explainer = ImageExplainer(lambda pictures: pictures[:, 2:5, 3:9].mean(axis=(1, 2, 3)))
+    explanation = explainer(PICTURE, segments=segments)
+    assert explanation.regions.number == 3
+    assert explanation.map("total").shape == (12, 12)
+    np.testing.assert_allclose(explanation.map("total")[segments == 40], 1, atol=1e-6)
+    np.testing.assert_allclose(explanation.map("total")[segments != 40], 0, atol=1e-6)
+
+
+def test_masks_become_pixels() -> None:
+    values = torch.arange(4.0)[None]
+    nearest = grid_regions((2, 2), 4, 4).spread(values)[0, 0]
+    assert nearest.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
+    bilinear = grid_regions((2, 2), 4, 4, "bilinear").spread(values)[0, 0]
+    assert bilinear[0, 0] == 0
+    assert 0 < float(bilinear[0, 1]) < 1
+    uneven = grid_regions((3, 2), 7, 5)
+    assert uneven.number == 6
+    assert set(np.unique(uneven.of_pixel)) == set(range(6))
+
+
+@pytest.mark.parametrize(
+    ("baseline", "filled"),
+    [("zero", 0.0), ("mean", 0.5), (0.25, 0.25), ([0.1, 0.2, 0.3], None)],
+)
+def test_inpainting_mixes_in_the_baseline(baseline: Any, filled: float | None) -> None:
+    image = torch.tensor([0.0, 1.0]).repeat(1, 3, 2, 1)
+    masks = torch.tensor([[[[1.0, 0.0], [0.0, 0.5]]]])
+    made = perturbation_named("inpaint", image, baseline)(image, masks)
+    assert made.shape == image.shape
+    assert made[0, 0, 0, 0] == 0, "present"
+    expected = [filled] * 3 if filled is not None else baseline
+    assert made[0, :, 0, 1].tolist() == pytest.approx(expected)
+    assert made[0, 0, 1, 1] == pytest.approx(0.5 + 0.5 * expected[0])
+
+
+def test_blur_goes_from_nothing_to_smooth() -> None:
+    image = torch.zeros(1, 1, 21, 21)
+    image[0, 0, 10, 10] = 1
+    blur = perturbation_named("blur", image, None)
+    sharp, half, soft = (blur(image, torch.full((1, 1, 21, 21), m)) for m in (1.0, 0.5, 0.0))
+    assert torch.equal(sharp, image)
+    assert float(sharp.max()) > float(half.max()) > float(soft.max())
+    bright = torch.full((1, 1, 21, 21), 0.7)
+    filled = perturbation_named("blur", bright, None)(bright, torch.zeros(1, 1, 21, 21))
+    torch.testing.assert_close(filled, bright)
+
+
+class Corner(torch.nn.Module):
+    """Two labels: how bright the upper left cell is, and nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(3.0))
+        self.dropout = torch.nn.Dropout(0.5)
+        self.largest = 0
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        self.largest = max(self.largest, len(pictures))
+        corner = self.dropout(pictures)[:, :, :3, :3].mean(dim=(1, 2, 3)) * self.scale
+        return torch.stack([corner, torch.zeros_like(corner)], 1)
+
+
+@pytest.mark.parametrize("method", ["sobol", "occlusion", "rise", "integrated_gradients",
+                                    "gradient_input", "saliency"])  # fmt: skip
+def test_a_torch_module_is_explained_by_every_kind_of_method(method: str) -> None:
+    model = Corner().train()
+    explainer = ImageExplainer(model, grid=(4, 4), labels=["corner", "nothing"], batch=5)
+    explanation = explainer(torch.ones(3, 12, 12), method=method)
+    assert explanation.prediction == "corner"
+    found = explanation.for_label("corner").map()
+    assert peak(found) == (0, 0)
+    assert model.training
+    assert model.scale.grad is None
+    assert model.largest <= 16, "pictures are made a batch at a time"
+
+
+@pytest.mark.parametrize("kind", ["pil", "gray", "rgba", "bytes", "floats", "tensor"])
+def test_pictures_of_every_kind(kind: str) -> None:
+    array = np.full((12, 12, 3), 255, dtype=np.uint8)
+    pictures: dict[str, Any] = {
+        "pil": Image.fromarray(array),
+        "gray": Image.fromarray(array[..., 0]),
+        "rgba": Image.fromarray(np.dstack([array, array[..., :1]])),
+        "bytes": array,
+        "floats": PICTURE,
+        "tensor": torch.ones(3, 12, 12),
+    }
+    explainer = ImageExplainer(lambda p: brightness(p, 1, 1), grid=(4, 4))
+    explanation = explainer(pictures[kind], rows=4)
+    assert explanation.map("total").argmax() == 5
+    assert explanation.image.shape == (12, 12, 3)
+    assert explanation.image.dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    ("image", "settings", "message"),
+    [
+        (np.full((12, 12, 3), np.nan), {}, "not finite"),
+        (np.ones((1, 1, 3)), {}, "finer than the picture of 1 x 1"),
+        (np.ones((2, 3, 4, 5)), {}, "no picture"),
+        (torch.ones(5), {}, "no picture"),
+        (np.array(["a"]), {}, "array of numbers"),
+        (PICTURE, {"grid": (0, 3)}, "at least one cell"),
+        (PICTURE, {"perturbation": "smudge"}, "unknown perturbation 'smudge'; known: inpaint"),
+        (PICTURE, {"baseline": [1.0, 2.0]}, "does not fit"),
+        (PICTURE, {"upsampling": "cubic"}, "unknown upsampling"),
+    ],
+)
+def test_bad_input_is_named(image: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ImageExplainer(lambda p: p.mean(axis=(1, 2, 3)), **settings)(image)
+
+
+def test_segments_must_fit() -> None:
+    with pytest.raises(ValueError, match="12 x 12 pixels"):
+        segment_regions(np.zeros((3, 3), dtype=int), 12, 12)
+    with pytest.raises(ValueError, match="whole numbers"):
+        segment_regions(np.zeros((12, 12)), 12, 12)
+
+
+def test_one_pixel_is_a_picture() -> None:
+    explanation = ImageExplainer(lambda p: p.mean(axis=(1, 2, 3)), grid=(1, 1))(np.ones((1, 1, 3)))
+    assert explanation.map("total").tolist() == [[1.0]]
+
+
+def test_the_batch_changes_nothing() -> None:
+    small, large = (
+        ImageExplainer(both, grid=(4, 4), batch=batch)(PICTURE, rows=6).map() for batch in (1, 64)
+    )
+    np.testing.assert_array_equal(small, large)
+
+
+def test_a_round_trip_keeps_everything(tmp_path: Path) -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=8)
+    explanation.save(tmp_path / "x.npz")
+    again = ImageExplanation.load(tmp_path / "x.npz")
+    for kind in ("score", "total", "first", "interaction", "error"):
+        np.testing.assert_array_equal(again.map(kind), explanation.map(kind))
+    np.testing.assert_array_equal(again.image, explanation.image)
+    assert again.to_dict() == explanation.to_dict()
+    explanation.save(tmp_path / "x.json")
+    with pytest.raises(ValueError, match=r"known: \.npz"):
+        explanation.save(tmp_path / "x.txt")
+
+
+def test_overlays_are_real_pictures(tmp_path: Path) -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["$both_{x"])(PICTURE, rows=8)
+    explanation.save(tmp_path / "x.png")
+    with Image.open(tmp_path / "x.png") as picture:
+        assert picture.width > picture.height
+    panels = explanation.plot("total", "first", "interaction")
+    assert [panel.get_title() for panel in panels[1:]] == [
+        "total index", "first order", "interactions (total - first)",
+    ]  # fmt: skip
+    assert 'src="data:image/png' in explanation._repr_html_()
+
+
+def test_a_method_tells_what_it_knows() -> None:
+    explanation = ImageExplainer(either, grid=(4, 4))(PICTURE, method="occlusion")
+    assert explanation.map()[0, 1] == pytest.approx(1)
+    with pytest.raises(ValueError, match="does not tell 'total'"):
+        explanation.map("total")
+
+
+def test_memory_that_runs_out_halves_the_batch() -> None:
+    class Small(Corner):
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            if len(pictures) > 2:
+                raise RuntimeError("out of memory")
+            return super().forward(pictures)
+
+    classifier = TorchClassifier(Small(), "softmax", "small", None, None)
+    assert classifier.outputs(torch.ones(7, 3, 12, 12)).shape == (7, 2)
