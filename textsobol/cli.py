@@ -233,7 +233,6 @@ def compare(
 
     textsobol compare review.txt --methods sobol occlusion lime --html compared.html
     """
-    _hush_transformers()
     from textsobol.methods import METHODS, method_named
     from textsobol.render.files import save_comparison
     from textsobol.render.terminal import show_comparison

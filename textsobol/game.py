@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from textsobol.inference import Cost
 from textsobol.labels import checked_label, chosen_labels
-from textsobol.methods.contract import Differentiable, Game
+from textsobol.methods.contract import Attribution, Differentiable, Game, Method
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
@@ -86,6 +86,15 @@ class ClassifierGame:
     def for_methods(self) -> Game:
         """The game as attribution methods see it."""
         return Game(self.scores, self.n_features, self.differentiable())
+
+    def attributed(
+        self, method: Method, *, budget: int | None, seed: int, **options: Any
+    ) -> Attribution:
+        """What a method finds; an error of the classifier tells on which input."""
+        try:
+            return method.attribute(self.for_methods(), budget=budget, seed=seed, **options)
+        except BlackBoxError as error:
+            raise self.named(error) from error
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The same with gradients, where the model has them."""

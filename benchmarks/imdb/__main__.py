@@ -1,9 +1,17 @@
 """The IMDB word-deletion benchmark: ``python -m benchmarks.imdb --help``."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from benchmarks.imdb.data import Review
+    from benchmarks.store import Store
+    from textsobol import TextExplainer
 
 app = typer.Typer(
     add_completion=False,
@@ -48,11 +56,9 @@ def run(
     One line a review and method is written as it is made; killed at any moment, the same command
     goes on where it was. More methods, keep rates and reviews can be added later.
     """
-    from benchmarks.imdb.data import reviews as load_reviews
-    from benchmarks.imdb.run import KEY, settings_of
+    from benchmarks.imdb.run import KEY
     from benchmarks.imdb.run import run as run_all
     from benchmarks.imdb.variants import all_names, variants
-    from benchmarks.store import Store
     from textsobol import TextExplainer
 
     names = all_names() if methods == "all" else methods.split(",")
@@ -61,14 +67,38 @@ def run(
         keep=[float(rate) for rate in keep.split(",")],
         rows_per_word=[int(rows) for rows in rows_per_word.split(",")],
     )
-    everything = load_reviews(data, seed=seed, max_words=max_words)
-    chosen = everything[: reviews if limit is None else limit]
     explainer = TextExplainer(model, progress=False)
-    name = explainer.name
-    path = out / f"{name}.jsonl"
-    with Store(path, settings_of(explainer, data, everything, seed, max_words), KEY) as store:
-        n_added = run_all(explainer, chosen, asked, store, model=name, seed=seed)
+    path = out / f"{explainer.name}.jsonl"
+    everything, store = _opened(path, explainer, data, seed, max_words, KEY)
+    chosen = everything[: reviews if limit is None else limit]
+    with store:
+        n_added = run_all(explainer, chosen, asked, store, model=explainer.name, seed=seed)
         typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
+
+
+def _opened(
+    path: Path,
+    explainer: TextExplainer,
+    data: str,
+    seed: int,
+    max_words: int,
+    key: tuple[str, ...],
+) -> tuple[list[Review], Store]:
+    """All reviews that can be chosen, in their order, and the store of what is made of them."""
+    from benchmarks.imdb.data import reviews
+    from benchmarks.imdb.run import settings_of
+    from benchmarks.store import Store
+
+    everything = reviews(data, seed=seed, max_words=max_words)
+    return everything, Store(path, settings_of(explainer, data, everything, seed, max_words), key)
+
+
+def _show(path: Path, header: list[str], rows: Callable[[list[Any]], Iterable[list[str]]]) -> None:
+    """Print what a file of results comes to."""
+    from benchmarks.reporting import read_results
+    from benchmarks.tables import markdown
+
+    typer.echo(markdown(header, list(rows(list(read_results(path).lines)))))
 
 
 @app.command()
@@ -83,23 +113,16 @@ def convergence(
     """How many forward passes until an explanation stays the same? Ours against RISE."""
     from benchmarks.imdb.consistency import convergence as measure
     from benchmarks.imdb.consistency import convergence_rows
-    from benchmarks.imdb.data import reviews as load_reviews
-    from benchmarks.imdb.run import settings_of
-    from benchmarks.reporting import read_results
-    from benchmarks.store import Store
-    from benchmarks.tables import markdown
     from textsobol import TextExplainer
 
     explainer = TextExplainer(model, progress=False)
-    name = explainer.name
-    path = out / f"{name}.convergence.jsonl"
-    everything = load_reviews(data, seed=seed, max_words=max_words)
-    chosen = everything[:reviews]
-    settings = settings_of(explainer, data, everything, seed, max_words)
-    with Store(path, settings, ("model", "method", "rows_per_word", "review")) as store:
-        measure(explainer, chosen, store, model=name, seed=seed)
+    path = out / f"{explainer.name}.convergence.jsonl"
+    key = ("model", "method", "rows_per_word", "review")
+    everything, store = _opened(path, explainer, data, seed, max_words, key)
+    with store:
+        measure(explainer, everything[:reviews], store, model=explainer.name, seed=seed)
     header = ["rows a word", "flip", "flip, five seeds", "RISE", "RISE, five seeds"]
-    typer.echo(markdown(header, list(convergence_rows(list(map(dict, read_results(path).lines))))))
+    _show(path, header, convergence_rows)
 
 
 @app.command()
@@ -114,11 +137,6 @@ def sanity(
     """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
     from benchmarks.imdb.consistency import sanity as measure
     from benchmarks.imdb.consistency import sanity_rows
-    from benchmarks.imdb.data import reviews as load_reviews
-    from benchmarks.imdb.run import settings_of
-    from benchmarks.reporting import read_results
-    from benchmarks.store import Store
-    from benchmarks.tables import markdown
     from textsobol import TextExplainer
     from textsobol.text.loading import load_model
 
@@ -126,13 +144,12 @@ def sanity(
     explainer = TextExplainer(torch_model, tokenizer, progress=False)
     name = explainer.name
     path = out / f"{name}.sanity.jsonl"
-    everything = load_reviews(data, seed=seed, max_words=max_words)
+    key = ("model", "stage", "review")
+    everything, store = _opened(path, explainer, data, seed, max_words, key)
     chosen = everything[:reviews]
-    settings = settings_of(explainer, data, everything, seed, max_words)
-    with Store(path, settings, ("model", "stage", "review")) as store:
+    with store:
         measure(explainer, torch_model, tokenizer, chosen, store, model=name, seed=seed)
-    header = ["random from the output down to", "signed scores", "their sizes"]
-    typer.echo(markdown(header, list(sanity_rows(list(map(dict, read_results(path).lines))))))
+    _show(path, ["random from the output down to", "signed scores", "their sizes"], sanity_rows)
 
 
 @app.command()

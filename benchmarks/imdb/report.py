@@ -7,12 +7,11 @@ import base64
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from benchmarks.imdb.curves import deletion_figure, passes_figure, png_of
 from benchmarks.imdb.summary import Run, load
 from benchmarks.imdb.tables import csv_of, paper_table, paper_threshold_table, table_of
 from benchmarks.reporting import escaped
+from textsobol.render.page import environment_of
 
 TITLE = "Word deletion on IMDB"
 READING = (
@@ -46,23 +45,20 @@ def markdown_of(runs: Sequence[Run]) -> str:
 
 def html_of(runs: Sequence[Run], deletion_png: bytes, passes_png: bytes) -> str:
     """The report as one page that fetches nothing."""
-    environment = Environment(
-        loader=PackageLoader("benchmarks.imdb"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
     plots = [
         ("Mean probability of the predicted label while words are deleted", deletion_png),
         ("Deletion against rows per word, with 95 % intervals", passes_png),
     ]
-    return environment.get_template("report.html.j2").render(
-        title=TITLE,
-        reading=READING,
-        tables=[(table_of(run), run.commands) for run in runs],
-        paper=[paper_table(runs), paper_threshold_table(runs)],
-        plots=[(text, base64.b64encode(png).decode("ascii")) for text, png in plots],
+    return (
+        environment_of("benchmarks.imdb")
+        .get_template("report.html.j2")
+        .render(
+            title=TITLE,
+            reading=READING,
+            tables=[(table_of(run), run.commands) for run in runs],
+            paper=[paper_table(runs), paper_threshold_table(runs)],
+            plots=[(text, base64.b64encode(png).decode("ascii")) for text, png in plots],
+        )
     )
 
 

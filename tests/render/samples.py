@@ -1,8 +1,10 @@
 """Explanations for the pages: a small sentiment model whose answers are known."""
 
 import math
+import re
 
 import numpy as np
+from playwright.sync_api import Locator, Page
 
 from textsobol import TextExplainer, TextExplanation
 
@@ -28,3 +30,7 @@ def explained(text: str = TEXT, **settings: object) -> TextExplanation:
 def length(texts: list[str]) -> list[float]:
     """A score that every text has, whatever is in it."""
     return [math.log1p(len(text)) for text in texts]
+
+
+def word(page: Page, text: str) -> Locator:
+    return page.locator(".w", has_text=re.compile(f"^{re.escape(text)}$")).first

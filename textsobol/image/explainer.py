@@ -16,7 +16,6 @@ from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
-from textsobol.sobol import BlackBoxError
 from textsobol.versions import versions
 
 GRID = (11, 11)  # the paper's
@@ -141,10 +140,7 @@ class ImageExplainer:
                 natural = known.natural or (lambda d: ROWS * (d + 2))
                 budget = max(known.least(game.n_features), natural(game.n_features))
             progress.more(budget or (rows or 1) * (game.n_features + 2))
-            try:
-                found = known.attribute(game.for_methods(), budget=budget, seed=seed, **options)
-            except BlackBoxError as error:
-                raise game.named(error) from error
+            found = game.attributed(known, budget=budget, seed=seed, **options)
         return ImageExplanation(
             image=to_look_at(image),
             regions=game.regions,

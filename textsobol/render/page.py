@@ -113,7 +113,7 @@ def render(
     script = "".join(_source(name) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
-        _environment()
+        environment_of("textsobol.render")
         .get_template(template)
         .render(
             style="".join(_source(name) for name in styles),
@@ -127,9 +127,10 @@ def render(
 
 
 @cache
-def _environment() -> Environment:
+def environment_of(package: str) -> Environment:
+    """The templates of a package; what is put into them is escaped, and nothing may be missing."""
     environment = Environment(
-        loader=PackageLoader("textsobol.render"),
+        loader=PackageLoader(package),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
-from textsobol.render.view import is_signed
+from textsobol.render.view import is_signed, strongest_of
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -87,9 +87,7 @@ def _standing_out(explanations: Iterable[TextExplanation], top: int) -> list[int
     """Numbers of the words that are high up in any of the rankings, the highest first."""
     best: dict[int, int] = {}
     for explanation in explanations:
-        scored = [k for k, word in enumerate(explanation.words) if word.status == "scored"]
-        order = sorted(scored, key=lambda k: -abs(explanation.score_of(explanation.words[k]).score))
-        for place, number in enumerate(order):
+        for place, number in enumerate(explanation.ranking):
             best[number] = min(place, best.get(number, place))
     return sorted(best, key=lambda number: (best[number], number))[:top]
 
@@ -155,7 +153,7 @@ def _headline(explanation: TextExplanation) -> Text:
 
 def _highlighted(explanation: TextExplanation) -> Text:
     texts = explanation.texts
-    strongest = max((abs(explanation.score_of(w).score) for w in explanation.words), default=0.0)
+    strongest = strongest_of(explanation)
     shown = Text()
     for part, text in enumerate(texts):
         line = Text(printable(text))

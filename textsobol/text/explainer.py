@@ -11,7 +11,6 @@ from textsobol.labels import checked_label
 from textsobol.methods import method_named
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
-from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Tick
 from textsobol.text.explanation import TextExplanation, Word
@@ -188,10 +187,7 @@ class TextExplainer:
                 options = {}
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
-            try:
-                found = known.attribute(game.for_methods(), budget=masks, seed=seed, **options)
-            except BlackBoxError as error:
-                raise game.named(error) from error
+            found = game.attributed(known, budget=masks, seed=seed, **options)
             words = with_scores(game, found)
             curves, n_design = {}, game.cost.rows
             if whatif:

@@ -175,13 +175,16 @@ class TextExplanation:
         """What a word did to the label that is looked at."""
         return word.scores.get(self.label, WordScore())
 
+    @property
+    def ranking(self) -> list[int]:
+        """Numbers of the scored words, the highest absolute score first."""
+        scored = [k for k, word in enumerate(self.words) if word.status == "scored"]
+        return sorted(scored, key=lambda k: -abs(self.score_of(self.words[k]).score))
+
     def top(self, k: int = 10) -> list[tuple[str, float, tuple[float, float]]]:
         """The k words with the highest absolute score: word, score, 95 % interval."""
-        ranked = sorted(
-            (word for word in self.words if word.status == "scored"),
-            key=lambda word: -abs(self.score_of(word).score),
-        )
-        found = [(word.text, self.score_of(word)) for word in ranked[:k]]
+        ranked = [self.words[number] for number in self.ranking[:k]]
+        found = [(word.text, self.score_of(word)) for word in ranked]
         return [(text, score.score, (score.low, score.high)) for text, score in found]
 
     def to_dict(self) -> dict[str, Any]:
