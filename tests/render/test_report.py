@@ -41,12 +41,12 @@ def test_the_list_filters_by_label_and_by_right_and_wrong(
             "3 of 4 predictions are right (75.0 %)" in page.locator(".reading").first.inner_text()
         )
         shown = page.locator(".item:visible > .text")
-        assert shown.all_inner_texts() == TEXTS
+        assert shown.all_text_contents() == TEXTS
         page.locator("#label").select_option("NEGATIVE")
-        assert shown.all_inner_texts() == [TEXTS[1], TEXTS[3]]
+        assert shown.all_text_contents() == [TEXTS[1], TEXTS[3]]
         page.locator("#label").select_option("")
         page.locator("#right").select_option("wrong")
-        assert shown.all_inner_texts() == [TEXTS[2]]
+        assert shown.all_text_contents() == [TEXTS[2]]
         assert page.locator("#count").inner_text() == "1 of 5 texts"
         assert "wrong: it is NEGATIVE" in page.locator(".item:visible header").inner_text()
 
@@ -56,10 +56,10 @@ def test_the_list_sorts_by_confidence(look: Look, explanations: list[TextExplana
         sure = [max(e.probabilities.values()) for e in explanations]
         page.locator("#order").select_option("sure")
         expected = [TEXTS[k] for k in np.argsort([-s for s in sure], kind="stable")]
-        assert page.locator(".item > .text").all_inner_texts() == expected
+        assert page.locator(".item > .text").all_text_contents() == expected
         page.locator("#order").select_option("unsure")
         expected = [TEXTS[k] for k in np.argsort(sure, kind="stable")]
-        assert page.locator(".item > .text").all_inner_texts() == expected
+        assert page.locator(".item > .text").all_text_contents() == expected
         assert page.locator("#right").count() == 0, "nothing is known of right and wrong"
 
 
@@ -107,7 +107,7 @@ def test_the_words_of_all_texts_lead_to_their_texts(
             "good", "3", "3", f"{good.score:+.3f}", f"{good.effect:+.2f}",
         ]  # fmt: skip
         top.get_by_role("button").click()
-        shown = page.locator(".item:visible > .text").all_inner_texts()
+        shown = page.locator(".item:visible > .text").all_text_contents()
         assert shown == [TEXTS[0], TEXTS[2], TEXTS[4]]
         page.locator("#corpus-least").fill("4")
         assert page.locator("#corpus button").count() == 0
