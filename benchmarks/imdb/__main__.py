@@ -58,11 +58,11 @@ def run(
     """
     from benchmarks.imdb.run import KEY
     from benchmarks.imdb.run import run as run_all
-    from benchmarks.imdb.variants import all_names, variants
+    from benchmarks.imdb.ways import all_names, ways
     from textsobol import TextExplainer
 
     names = all_names() if methods == "all" else methods.split(",")
-    asked = variants(
+    asked = ways(
         names,
         keep=[float(rate) for rate in keep.split(",")],
         rows_per_word=[int(rows) for rows in rows_per_word.split(",")],

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.imdb.data import Review
-from benchmarks.imdb.run import explained, scores_of, seed_of
-from benchmarks.imdb.variants import variants
+from benchmarks.imdb.ways import ways
+from benchmarks.passes import explained, scores_of
+from benchmarks.runner import seed_of
 from benchmarks.store import Store
 from textsobol import TextExplainer
 from textsobol.metrics.agreement import spearman
@@ -95,8 +96,8 @@ def _signed(
         warnings.simplefilter("ignore")
         game = explainer.game(review.text)
         label = label or game.prediction
-        (variant,) = variants(["flip"], rows_per_word=[_SANITY_ROWS])
-        found, _ = explained(game, variant, seed_of(review, seed), label=label)
+        (way,) = ways(["flip"], rows_per_word=[_SANITY_ROWS])
+        found, _ = explained(game, way, seed_of(review, seed), label=label)
     return scores_of(found, "signed"), label
 
 
@@ -115,11 +116,11 @@ def _explain(game: TextGame, method: str, rows: int) -> Any:
 
 
 def _scores(game: TextGame, method: str, rows: int, seed: int) -> tuple[Floats, int]:
-    (variant,) = variants([method], rows_per_word=[rows])
+    (way,) = ways([method], rows_per_word=[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, n_rows = explained(game, variant, seed)
-    return scores_of(found, variant.scores[0]), n_rows
+        found, n_rows = explained(game, way, seed)
+    return scores_of(found, way.scores[0]), n_rows
 
 
 def _named(model: str, method: str, rows: int, review: Review) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Labelled texts from a hub data set or a local file, through `datasets`."""
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.provenance import digest_of
 
 HUB_ID = "stanfordnlp/imdb"
 _FORMATS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
@@ -95,7 +96,4 @@ def reviews(
 
 def digest(chosen: Sequence[Review]) -> str:
     """A short name for reviews, another one for other reviews, texts or labels."""
-    told = hashlib.blake2b(digest_size=8)
-    for review in chosen:
-        told.update(f"{review.id}\0{review.text}\0{review.label}\0".encode())
-    return told.hexdigest()
+    return digest_of(f"{one.id}\0{one.text}\0{one.label}\0".encode() for one in chosen)

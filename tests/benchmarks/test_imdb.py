@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from benchmarks.imdb.__main__ import app
 from benchmarks.imdb.data import reviews
-from benchmarks.imdb.run import explained, scores_of, seed_of
-from benchmarks.imdb.variants import all_names, variants
+from benchmarks.imdb.ways import all_names, ways
+from benchmarks.passes import explained, scores_of
+from benchmarks.runner import seed_of
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import TextExplainer
 from textsobol.metrics.faithfulness import faithfulness
@@ -51,7 +52,7 @@ def test_a_smoke_run_of_all_methods_on_both_models(data: Path, model: Path, tmp_
         assert done.exit_code == 0, done.output
     files = sorted(tmp_path.glob("*.jsonl"))
     assert [path.stem for path in files] == ["imdb-bilstm", "tiny-bert"]
-    expected = {n for v in variants(all_names(), keep=[0.5, 0.9]) for n in v.names}
+    expected = {n for way in ways(all_names(), keep=[0.5, 0.9]) for n in way.names}
     for path in files:
         lines = results(path)
         assert {line["variant"] for line in lines} == expected
@@ -99,15 +100,15 @@ def test_passes_are_counted_for_each_method_by_itself(data: Path, model: Path) -
     explainer = TextExplainer(str(model))
     review = reviews(str(data), seed=0)[0]
     shared = explainer.game(review.text)
-    for variant in variants(["occlusion", "flip", "rise", "occlusion"]):
+    for way in ways(["occlusion", "flip", "rise", "occlusion"]):
         alone = explainer.game(review.text)
-        first, n_alone = explained(alone, variant, seed_of(review, 0))
-        again, n_shared = explained(shared, variant, seed_of(review, 0))
+        first, n_alone = explained(alone, way, seed_of(review, 0))
+        again, n_shared = explained(shared, way, seed_of(review, 0))
         assert n_alone == n_shared
         np.testing.assert_allclose(first.scores, again.scores)
-    (occlusion,) = variants(["occlusion"])
+    (occlusion,) = ways(["occlusion"])
     assert explained(shared, occlusion, 0)[1] == shared.n_features + 1
-    (flip,) = variants(["flip"], rows_per_word=[4])
+    (flip,) = ways(["flip"], rows_per_word=[4])
     assert explained(shared, flip, 0)[1] <= 4 * (shared.n_features + 1) + 1
 
 
@@ -118,17 +119,17 @@ def test_signed_scores_of_a_linear_model_delete_as_well_as_the_search(
     for review in reviews(str(data), seed=0)[:4]:
         game = explainer.game(review.text)
         measured = {}
-        for variant in variants(["flip", "greedy", "random"]):
-            found, _ = explained(game, variant, seed_of(review, 0))
-            scores = scores_of(found, variant.scores[0])
-            measured[variant.method] = faithfulness(game, scores, game.prediction).deletion
+        for way in ways(["flip", "greedy", "random"]):
+            found, _ = explained(game, way, seed_of(review, 0))
+            scores = scores_of(found, way.scores[0])
+            measured[way.method] = faithfulness(game, scores, game.prediction).deletion
         assert measured["sobol"] == pytest.approx(measured["greedy"], abs=0.02)
         assert measured["sobol"] <= measured["random"] + 1e-9
 
 
 def test_unknown_methods_are_named() -> None:
     with pytest.raises(SystemExit, match="unknown method 'limes'; known: flip, jansen, random"):
-        variants(["limes"])
+        ways(["limes"])
 
 
 def test_another_model_of_the_same_name_and_other_data_are_refused(
@@ -160,8 +161,8 @@ def test_a_review_without_words_is_left_out(model: Path, tmp_path: Path) -> None
 
 
 def test_all_that_can_choose_get_the_same_number_of_rows() -> None:
-    every = variants(["rise", "lime", "kernel_shap", "permutation_shap"], rows_per_word=[4])
-    assert {variant.budget(50) for variant in every} == {1 + 4 * 51}
+    every = ways(["rise", "lime", "kernel_shap", "permutation_shap"], rows_per_word=[4])
+    assert {way.budget(50) for way in every} == {1 + 4 * 51}
 
 
 @pytest.mark.parametrize("command", ["convergence", "sanity"])

@@ -1,0 +1,56 @@
+"""What made results, for the record: weights, versions, the command."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """A short name for data, another one for other data."""
+    told = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        told.update(part)
+    return told.hexdigest()
+
+
+def weights_of(model: Any) -> str:
+    """A short name for the weights of a torch model."""
+
+    def parts() -> Iterator[bytes]:
+        for name, values in model.state_dict().items():
+            yield name.encode()
+            yield values.cpu().contiguous().numpy().tobytes()
+
+    return digest_of(parts())
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str | None]:
+    """Versions of packages, ``None`` for those that are not installed."""
+    return {package: _version(package) for package in packages}
+
+
+def command_of(module: str) -> str:
+    """The command that is running, with names instead of places."""
+    return f"python -m {module} " + " ".join(map(without_place, sys.argv[1:]))
+
+
+def without_place(argument: str) -> str:
+    """The name, not the place, of a file; anything else as it is.
+
+    Example:
+        >>> without_place("stanfordnlp/imdb")
+        'stanfordnlp/imdb'
+    """
+    return Path(argument).name if "/" in argument and Path(argument).exists() else argument
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
