@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -35,18 +36,23 @@ def versions_of(packages: Iterable[str]) -> dict[str, str | None]:
 
 
 def command_of(module: str) -> str:
-    """The command that is running, with names instead of places."""
-    return f"python -m {module} " + " ".join(map(without_place, sys.argv[1:]))
+    """The command that is running, with the names instead of the places of files."""
+    return f"python -m {module} {shlex.join(map(without_place, sys.argv[1:]))}"
 
 
 def without_place(argument: str) -> str:
     """The name, not the place, of a file; anything else as it is.
 
     Example:
+        >>> without_place("/somewhere/reviews.jsonl"), without_place("--out=/somewhere/results")
+        ('reviews.jsonl', '--out=results')
         >>> without_place("stanfordnlp/imdb")
         'stanfordnlp/imdb'
     """
-    return Path(argument).name if "/" in argument and Path(argument).exists() else argument
+    option, is_option, value = argument.rpartition("=")
+    path = Path(value)
+    is_file = value.startswith(("/", "./", "../", "~")) or ("/" in value and path.exists())
+    return f"{option}{is_option}{path.name}" if is_file else argument
 
 
 def _version(package: str) -> str | None:

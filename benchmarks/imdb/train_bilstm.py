@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, command_line, fit, parser, save, tested
+from benchmarks.imdb.training import LABELS, Texts, fit, parser, save, tested
+from benchmarks.provenance import command_of
 from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification, word_tokenizer
 
 
@@ -116,7 +117,7 @@ def main() -> None:
         words=len(tokenizer), n_test=len(test.labels), accuracy=results["test_accuracy"],
         validation=best,
         n_validation=len(checks.labels), n_train=len(texts.labels), seed=arguments.seed,
-        command=command_line("benchmarks.imdb.train_bilstm"),
+        command=command_of("benchmarks.imdb.train_bilstm"),
     )  # fmt: skip
     save(model.cpu(), tokenizer, arguments, card, results)
 

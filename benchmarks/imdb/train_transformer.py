@@ -13,7 +13,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, command_line, fit, parser, save, tested
+from benchmarks.imdb.training import LABELS, Texts, fit, parser, save, tested
+from benchmarks.provenance import command_of
 
 CARD = """---
 language: en
@@ -76,7 +77,7 @@ def main() -> None:
         base=str(arguments.base).rstrip("/").rsplit("/", 1)[-1], n_test=len(tests.labels),
         accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,
-        command=command_line("benchmarks.imdb.train_transformer"),
+        command=command_of("benchmarks.imdb.train_transformer"),
     )  # fmt: skip
     save(model.cpu(), tokenizer, arguments, card, results)
 

@@ -2,9 +2,6 @@
 
 import argparse
 import json
-import re
-import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,9 +174,3 @@ def save(
     written = json.dumps(results, indent=2) + "\n"
     (options.out / "results.json").write_text(written, encoding="utf-8")
     (options.out / "README.md").write_text(card, encoding="utf-8")
-
-
-def command_line(module: str) -> str:
-    """The command that is running, with file names instead of paths."""
-    words = [re.sub(r"(^|=)[/.~][^=]*/(?=[^/])", r"\1", word) for word in sys.argv[1:]]
-    return f"python -m {module} {shlex.join(words)}"
