@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textsobol.methods import METHODS
+from textsobol.methods import METHODS, TEXT_METHODS
 
 ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
@@ -85,9 +85,8 @@ def variants(
             found += [_flip(rate, rows) for rate in keep for rows in rows_per_word]
         elif name == "jansen":
             found += [_jansen(rate) for rate in keep]
-        elif name not in METHODS or name == "sobol":
-            known = [*ESTIMATORS, *(other for other in METHODS if other != "sobol")]
-            raise SystemExit(f"unknown method {name!r}; known: {', '.join(known)}")
+        elif name not in all_names():
+            raise SystemExit(f"unknown method {name!r}; known: {', '.join(all_names())}")
         elif METHODS[name].natural is None:
             found += [
                 Variant(name, (f"{name}-{rows}",), (METHODS[name].title,), rows_per_word=rows)
@@ -100,7 +99,7 @@ def variants(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    return [*ESTIMATORS, *(name for name in METHODS if name != "sobol")]
+    return [*ESTIMATORS, *(name for name in TEXT_METHODS if name != "sobol")]
 
 
 def _flip(keep: float, rows: int) -> Variant:
