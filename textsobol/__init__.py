@@ -12,6 +12,8 @@ __all__ = [
     "AliasedDesignWarning",
     "BlackBoxError",
     "ConstantScoreWarning",
+    "ImageExplainer",
+    "ImageExplanation",
     "SobolIndices",
     "TextExplainer",
     "TextExplanation",
@@ -23,6 +25,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from textsobol.image.explainer import ImageExplainer
+    from textsobol.image.explanation import ImageExplanation
     from textsobol.render.files import save_comparison, save_report
     from textsobol.sobol import (
         AliasedDesignWarning,
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
     from textsobol.text.window import WindowWarning
 
 _HOME_OF = {
+    "ImageExplainer": "textsobol.image.explainer",
+    "ImageExplanation": "textsobol.image.explanation",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",

@@ -233,7 +233,7 @@ def compare(
 
     textsobol compare review.txt --methods sobol occlusion lime --html compared.html
     """
-    from textsobol.methods import METHODS, method_named
+    from textsobol.methods import METHODS, TEXT_METHODS, method_named
     from textsobol.render.files import save_comparison
     from textsobol.render.terminal import show_comparison
 
@@ -243,7 +243,7 @@ def compare(
     content = _content(text)
     try:
         for name in names:
-            method_named(name)
+            method_named(name, TEXT_METHODS)
         askings = [
             {
                 "method": name,

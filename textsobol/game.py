@@ -54,6 +54,8 @@ class ClassifierGame:
         self._activation = activation
         self._score = score
         whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
+        if whole.shape[1] == 1 and activation == "softmax":
+            self._activation = activation = "sigmoid"  # a single output says yes or no
         every = names(whole.shape[1])
         shares = probabilities(whole, activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
@@ -77,7 +79,7 @@ class ClassifierGame:
 
     def scores(self, masks: Array) -> Floats:
         """What is analysed: masks ``(rows, features)`` to scores ``(rows, analysed labels)``."""
-        return analysed(self._outputs(masks), self._activation, self._score)[:, self._chosen]
+        return analysed(self._outputs(masks), self._activation, self._score, self._chosen)
 
     def shares(self, masks: Array) -> Floats:
         """What is shown: masks ``(rows, features)`` to probabilities ``(rows, all labels)``."""
@@ -85,7 +87,7 @@ class ClassifierGame:
 
     def for_methods(self) -> Game:
         """The game as attribution methods see it."""
-        return Game(self.scores, self.n_features, self.differentiable())
+        return Game(self.scores, self.n_features, self.differentiable(), self.plane())
 
     def attributed(
         self, method: Method, *, budget: int | None, seed: int, **options: Any
@@ -98,6 +100,10 @@ class ClassifierGame:
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The same with gradients, where the model has them."""
+        return None
+
+    def plane(self) -> tuple[int, int] | None:
+        """Features down and across, where they lie side by side."""
         return None
 
     def named(self, error: BlackBoxError) -> BlackBoxError:

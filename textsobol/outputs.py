@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,38 +29,36 @@ def probabilities(outputs: Floats, activation: str) -> Floats:
     return np.asarray(expit(outputs)) if activation == "sigmoid" else outputs
 
 
-def analysed(outputs: Floats, activation: str, score: str) -> Floats:
-    """The score whose variance is shared out ``(rows, labels)``.
+def analysed(outputs: Floats, activation: str, score: str, labels: Sequence[int]) -> Floats:
+    """The scores whose variance is shared out ``(rows, labels)``, of the labels asked for.
 
     ``logit`` is the log-odds log(p / (1 - p)) of every label. It does not flatten out where
     the model is sure, as the probability does, and so still tells words apart there.
     Outputs without activation are analysed as they are.
 
     Example:
-        >>> analysed(np.array([[0.0, 2.0]]), "softmax", "logit")
+        >>> analysed(np.array([[0.0, 2.0]]), "softmax", "logit", [0, 1])
         array([[-2.,  2.]])
     """
-    if activation == "none":
-        return outputs
-    if score == "probability":
-        return probabilities(outputs, activation)
-    if activation == "sigmoid":
-        return outputs
-    labels = range(outputs.shape[1])
+    labels = list(labels)
+    if activation != "none" and score == "probability":
+        return probabilities(outputs, activation)[:, labels]
+    if activation != "softmax":
+        return outputs[:, labels]
     others = [logsumexp(np.delete(outputs, label, axis=1), axis=1) for label in labels]
-    return np.asarray(outputs - np.stack(others, axis=1))
+    return np.asarray(outputs[:, labels] - np.stack(others, axis=1))
 
 
-def analysed_tensor(logits: Tensor, activation: str, score: str) -> Tensor:
+def analysed_tensor(outputs: Tensor, activation: str, score: str, labels: Sequence[int]) -> Tensor:
     """`analysed` of a torch tensor, with gradients."""
     import torch
 
-    if activation == "none":
-        return logits
-    if score == "probability":
-        return torch.softmax(logits, 1) if activation == "softmax" else torch.sigmoid(logits)
-    if activation == "sigmoid":
-        return logits
-    every = torch.arange(logits.shape[1])
-    others = [torch.logsumexp(logits[:, every != label], 1) for label in every]
-    return logits - torch.stack(others, 1)
+    labels = list(labels)
+    if activation != "none" and score == "probability":
+        shares = outputs.softmax(1) if activation == "softmax" else outputs.sigmoid()
+        return shares[:, labels]
+    if activation != "softmax":
+        return outputs[:, labels]
+    every = torch.arange(outputs.shape[1])
+    others = [torch.logsumexp(outputs[:, every != label], 1) for label in labels]
+    return outputs[:, labels] - torch.stack(others, 1)

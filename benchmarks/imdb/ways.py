@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.ways import Way
-from textsobol.methods import METHODS
+from textsobol.methods import METHODS, TEXT_METHODS
 
 ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
 PAPER_ROWS = 32  # base rows N of the paper
 ESTIMATORS = ("flip", "jansen")
 _SCORES = ("signed", "total", "first")
-# Ours goes by its estimators; the others look into layers that models of text do not have.
-_NOT_BY_NAME = ("sobol", "guided_backprop", "deconvnet", "gradcam")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +78,7 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    return [*ESTIMATORS, *(name for name in METHODS if name not in _NOT_BY_NAME)]
+    return [*ESTIMATORS, *(name for name in TEXT_METHODS if name != "sobol")]
 
 
 def _other(method: str, name: str, rows: int | None) -> WordWay:

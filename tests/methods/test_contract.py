@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from textsobol.methods import METHODS, Differentiable, Game, method_named
+from textsobol.methods import METHODS, TEXT_METHODS, Differentiable, Game, method_named
 from textsobol.methods.contract import Attribution
 from textsobol.sobol.arrays import Array, Floats
 
@@ -18,8 +18,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Linear regression equation is singular"),  # few samples
 ]
 
-BLACK_BOXES = [name for name, method in METHODS.items() if method.kind != "white box"]
-WHITE_BOXES = [name for name, method in METHODS.items() if method.kind == "white box"]
+BLACK_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind != "white box"]
+WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box"]
 SAMPLING = ["sobol", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
 DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients"]
 
@@ -52,7 +52,7 @@ def attributed(name: str, n_features: int, *, seed: int = 0, more: int = 20) -> 
     return method.attribute(numeric(n_features), budget=budget, seed=seed)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", TEXT_METHODS)
 def test_the_same_seed_gives_the_same_scores(name: str) -> None:
     one, other = (attributed(name, 12, seed=5).scores for _ in range(2))
     np.testing.assert_array_equal(one, other)
@@ -72,7 +72,7 @@ def test_methods_that_draw_nothing_do_not_look_at_the_seed(name: str) -> None:
 
 
 def test_every_method_either_draws_or_does_not() -> None:
-    assert {*SAMPLING, *DETERMINED, "smoothgrad"} == set(METHODS)
+    assert {*SAMPLING, *DETERMINED, "smoothgrad"} == set(TEXT_METHODS)
 
 
 @pytest.mark.parametrize("more", [0, 1, 13, 200])
@@ -120,7 +120,7 @@ def test_labels_do_not_look_at_each_other(name: str) -> None:
         np.testing.assert_allclose(found[:, 0], both[:, label], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", TEXT_METHODS)
 def test_global_random_states_are_left_alone(name: str) -> None:
     def states() -> list[Any]:
         kind, keys, *rest = np.random.get_state()  # noqa: NPY002
@@ -183,7 +183,7 @@ def test_unknown_methods_are_refused_with_the_known_ones() -> None:
         method_named("shap")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", TEXT_METHODS)
 def test_what_a_method_takes_by_itself_is_enough(name: str) -> None:
     method = METHODS[name]
     assert method.kind in ("black box", "white box", "search", "baseline")

@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import TextExplainer
-from textsobol.methods import METHODS, Differentiable, Game
+from textsobol.methods import METHODS, TEXT_METHODS, Differentiable, Game
 from textsobol.methods.gradients import (
     NOISE,
     SAMPLES,
@@ -27,7 +27,7 @@ TEXT = "A good film, nothingness really; the ending isn't bad!"
 PAIR = ("The plot is good, nothingness", "a bad ending.")
 # Captum's trapezoid rule has one point fewer than its weights are made for: they sum up to this.
 SHARE = (STEPS - 1) / STEPS
-WHITE_BOXES = [name for name, method in METHODS.items() if method.kind == "white box"]
+WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box"]
 
 
 def random_bert(labels: int = 3, **config: Any) -> Any:

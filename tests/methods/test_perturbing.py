@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from textsobol.methods import Game
-from textsobol.methods.perturbing import (
-    GREEDY_DELETIONS,
-    greedy,
-    occlusion,
-    random_scores,
-    rise,
-)
+from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
+from textsobol.methods.rise import rise
 from textsobol.sobol.arrays import Array, Floats
 
 WEIGHTS = np.array([[2.0, -2.0], [-1.0, 1.0], [0.5, 3.0], [0.25, 0.0], [0.0, 0.125]])

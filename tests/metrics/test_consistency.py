@@ -11,7 +11,8 @@ from transformers import BertForSequenceClassification as Bert
 
 from textsobol import TextExplainer
 from textsobol.methods import Game
-from textsobol.methods.perturbing import occlusion, rise
+from textsobol.methods.perturbing import occlusion
+from textsobol.methods.rise import rise
 from textsobol.metrics.agreement import rank_correlation, spearman
 from textsobol.metrics.consistency import convergence, randomised, stability
 from textsobol.models import BUNDLED

@@ -114,6 +114,7 @@ def test_all_metrics_have_a_direction() -> None:
     assert directions == {
         "deletion": False, "accuracy": False, "insertion": True, "comprehensiveness": True,
         "sufficiency": False, "rank_correlation": True, "stability": True,
+        "pixel_deletion": False, "pixel_insertion": True, "pointing_game": True,
     }  # fmt: skip
     assert len({metric.title for metric in METRICS.values()}) == len(METRICS)
 

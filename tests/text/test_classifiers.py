@@ -384,14 +384,15 @@ def test_without_a_pad_token_only_rows_of_one_length_share_a_batch() -> None:
 def test_log_odds_and_probabilities(activation: str) -> None:
     outputs = np.random.default_rng(0).normal(size=(5, 3)) * 3
     shown = probabilities(outputs, activation)
-    odds = analysed(outputs, activation, "logit")
+    every = range(outputs.shape[1])
+    odds = analysed(outputs, activation, "logit", every)
     if activation == "none":
         np.testing.assert_array_equal(shown, outputs)
         np.testing.assert_array_equal(odds, outputs)
     else:
         np.testing.assert_allclose(odds, np.log(shown / (1 - shown)), atol=1e-9)
-        np.testing.assert_array_equal(analysed(outputs, activation, "probability"), shown)
-    sure = analysed(np.array([[800.0, -800.0]]), "softmax", "logit")
+        np.testing.assert_array_equal(analysed(outputs, activation, "probability", every), shown)
+    sure = analysed(np.array([[800.0, -800.0]]), "softmax", "logit", [0, 1])
     assert np.isfinite(sure).all()
 
 

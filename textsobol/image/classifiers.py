@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -67,7 +68,7 @@ class TorchClassifier:
 
         try:
             with in_evaluation(self.model), torch.inference_mode():
-                returned = self.forward(pictures)
+                returned = forwarded(self.model, pictures)
         except Exception as error:
             if not is_out_of_memory(error) or len(pictures) == 1:
                 raise
@@ -75,12 +76,6 @@ class TorchClassifier:
             parts = (pictures[:half], pictures[half:])
             return np.concatenate([self.outputs(part) for part in parts])
         return np.asarray(returned.float().cpu().numpy(), dtype=float)
-
-    def forward(self, pictures: Tensor) -> Tensor:
-        """Outputs with gradients ``(rows, labels)``."""
-        returned = self.model(pictures)
-        logits: Tensor = getattr(returned, "logits", returned)
-        return logits.reshape(len(pictures), -1)
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, those of the model's configuration, or numbers."""
@@ -90,6 +85,13 @@ class TorchClassifier:
             known = getattr(config, "id2label", None) or {}
             return [str(known.get(k, k)) for k in range(n_outputs)]
         return _checked_names(names, n_outputs)
+
+
+def forwarded(model: Any, pictures: Tensor) -> Tensor:
+    """Outputs of a module ``(rows, labels)``, with gradients where they are wanted."""
+    returned = model(pictures)
+    logits: Tensor = getattr(returned, "logits", returned)
+    return logits.reshape(len(pictures), -1)
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,8 @@ def as_image_classifier(
     """The classifier that ``model`` is, or an error that says what it may be."""
     import torch
 
+    if isinstance(model, str | PathLike):
+        model = _loaded(model)
     if hasattr(model, "image_processor") and hasattr(model, "model"):  # a pipeline
         processor = model.image_processor
 
@@ -143,7 +147,7 @@ def as_image_classifier(
 
         inner = model.model
         is_multi = getattr(inner.config, "problem_type", None) == "multi_label_classification"
-        how = "sigmoid" if is_multi or inner.config.num_labels == 1 else "softmax"
+        how = "sigmoid" if is_multi else "softmax"
         return TorchClassifier(inner, how, _name_of(inner), labels, preprocess or prepare)
     if isinstance(model, torch.nn.Module):
         return TorchClassifier(model, activation, _name_of(model), labels, preprocess)
@@ -151,9 +155,16 @@ def as_image_classifier(
         name = getattr(model, "__name__", type(model).__name__)
         return ImageFunction(model, name, labels)
     raise TypeError(
-        f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a torch "
-        f"module, or a function from a batch of pictures to scores"
+        f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a path "
+        f"or hub id, a torch module, or a function from a batch of pictures to scores"
     )
+
+
+def _loaded(place: str | PathLike[str]) -> Any:
+    """The pipeline of a directory or hub id."""
+    from transformers import pipeline
+
+    return pipeline("image-classification", model=str(place))
 
 
 def _as_rgb(image: Any) -> Any:

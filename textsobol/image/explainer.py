@@ -14,21 +14,23 @@ from textsobol.image.pictures import to_look_at
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
+from textsobol.methods.settings import checked_options, method_budget, record, sobol_budget
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.versions import versions
 
 GRID = (11, 11)  # the paper's
 ROWS = 32  # base rows, the paper's: 3,936 forward passes
+RISE_MASKS = 8000  # the paper's
 
 
 class ImageExplainer:
     """Explains which regions of a picture made an image classifier decide as it did.
 
     Args:
-        model: an image-classification pipeline, a torch module that takes a batch of pictures
-            ``(rows, channels, height, width)``, or a function from a batch of pictures
-            ``(rows, height, width, channels)`` to scores. It is never changed.
+        model: an image-classification pipeline, a directory or hub id, a torch module that takes
+            a batch of pictures ``(rows, channels, height, width)``, or a function from a batch of
+            pictures ``(rows, height, width, channels)`` to scores. It is never changed.
         preprocess: from a picture to what a module takes ``(channels, height, width)``; a
             pipeline has its own. Regions are left out in the picture that it returns.
         labels: names of the scores.
@@ -103,6 +105,7 @@ class ImageExplainer:
         design: str | None = None,
         rows: int | None = None,
         sign: str | None = "mean",
+        layer: Any = None,
         seed: int = 0,
     ) -> ImageExplanation:
         """Explain a picture.
@@ -116,30 +119,39 @@ class ImageExplainer:
                 the paper's, which need an estimator such as ``jansen``.
             label: the label to look at; by default the likeliest.
             labels: labels to analyse, or so many of the likeliest; ``None`` for all.
-            method: ``sobol``, or another one; see `textsobol.methods`.
+            method: ``sobol``, or another one; see `textsobol.methods`. Gradient methods, RISE and
+                ``random`` score single pixels, or the segments, if there are any.
             estimator: see `textsobol.sobol_indices`.
             design: see `textsobol.sobol_indices`.
             rows: number of base rows.
             sign: see `textsobol.sobol_indices`.
+            layer: of ``gradcam``: a convolution or its name; by default the last one.
             seed: the same seed gives the same explanation.
         """
         start = time.perf_counter()
         known = method_named(method)
+        options = checked_options(
+            method,
+            {"keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
+             "layer": layer},
+        )  # fmt: skip
         with LateProgress(1, enabled=self._progress) as progress:
-            game = self._game(image, segments, labels, progress.tick)
+            # A map of pixels, unless larger regions are asked for.
+            pixels = known.finest and segments is None
+            game = self._game(image, segments, labels, progress.tick, pixels=pixels)
             looked_at = checked_label(label, game.labels, game.probabilities)
             if known.kind == "search":  # for one label: it is far too long for many
                 game = game.looked_at(looked_at)
-            options: dict[str, Any] = {}
+            d = game.n_features
             if method == "sobol":
-                rows = ROWS if rows is None and budget is None else rows
-                estimator = "jansen" if keep is None and estimator == "auto" else estimator
-                options = {"keep": keep, "estimator": estimator, "design": design, "rows": rows,
-                           "sign": sign}  # fmt: skip
-            elif budget is None:
-                natural = known.natural or (lambda d: ROWS * (d + 2))
-                budget = max(known.least(game.n_features), natural(game.n_features))
-            progress.more(budget or (rows or 1) * (game.n_features + 2))
+                options["rows"] = rows = ROWS if rows is None and budget is None else rows
+                budget = sobol_budget(budget, rows, d, noun="regions", usual=_usual_budget)
+            else:
+                budget = method_budget(
+                    known, budget, d, noun="regions",
+                    usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
+                )  # fmt: skip
+            progress.more(budget or (rows or 1) * (d + 2))
             found = game.attributed(known, budget=budget, seed=seed, **options)
         return ImageExplanation(
             image=to_look_at(image),
@@ -153,43 +165,61 @@ class ImageExplainer:
             },
             settings={
                 **self._settings(game),
-                "method": method,
-                "budget": budget,
-                "seed": seed,
-                "signed": known.is_signed and sign is not None,
-                **found.settings,
+                **record(method, found, budget=budget, seed=seed, sign=sign),
             },
         )
 
     def game(
-        self, image: Any, *, segments: Any = None, labels: Sequence[str] | int | None = 3
+        self,
+        image: Any,
+        *,
+        segments: Any = None,
+        pixels: bool = False,
+        baseline: Any = None,
+        labels: Sequence[str] | int | None = 3,
     ) -> ImageGame:
-        """The picture with its regions, ready to be asked about; what metrics work on."""
-        return self._game(image, segments, labels, lambda _: None)
+        """The picture with its regions, ready to be asked about; what metrics work on.
+
+        Args:
+            image: see `__call__`.
+            segments: see `__call__`.
+            pixels: every pixel that the model sees is a region.
+            baseline: stands in for regions that are left out, instead of the explainer's
+                perturbation.
+            labels: see `__call__`.
+        """
+        return self._game(image, segments, labels, pixels=pixels, baseline=baseline)
 
     def _game(
         self,
         image: Any,
         segments: Any,
         labels: Sequence[str] | int | None,
-        tick: Callable[[int], None],
+        tick: Callable[[int], None] = lambda _: None,
+        *,
+        pixels: bool = False,
+        baseline: Any = None,
     ) -> ImageGame:
         picture = self._classifier.prepared(image)
+        perturbation, filling = self._perturbation, self._baseline
+        if baseline is not None:
+            perturbation, filling = "inpaint", baseline
         return ImageGame(
             self._classifier,
             picture,
-            self._regions(segments, *picture.shape[2:]),
-            perturbation_named(self._perturbation, picture, self._baseline),
+            self._regions(segments, pixels, *picture.shape[2:]),
+            perturbation_named(perturbation, picture, filling),
             score=self._score,
             labels=labels,
             batch=self._batch,
             tick=tick,
         )
 
-    def _regions(self, segments: Any, height: int, width: int) -> Regions:
+    def _regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
         if segments is not None:
             return segment_regions(segments, height, width)
-        return grid_regions(self._grid, height, width, self._upsampling)
+        grid = (height, width) if pixels else self._grid
+        return grid_regions(grid, height, width, self._upsampling)
 
     def _settings(self, game: ImageGame) -> dict[str, Any]:
         named = isinstance(self._perturbation, str)
@@ -202,6 +232,10 @@ class ImageExplainer:
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": versions(),
         }
+
+
+def _usual_budget(n_regions: int) -> int:
+    return 1 + ROWS * (n_regions + 2)
 
 
 def _region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:

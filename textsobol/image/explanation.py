@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.image.regions import Regions
+from textsobol.image.regions import Regions, grid_regions
 from textsobol.labels import checked_label
 from textsobol.sobol.arrays import Array, Floats
 
@@ -96,7 +96,7 @@ class ImageExplanation:
         return self.regions.as_map(values) if size == "grid" else self.regions.as_picture(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary of plain values; the picture itself is left out."""
+        """A dictionary of plain values; the picture itself is left out, and so are segments."""
         grid = self.regions.grid
         return {
             "schema": SCHEMA,
@@ -122,13 +122,17 @@ class ImageExplanation:
     def save(self, path: str | Path) -> None:
         """Write the explanation to a file; the suffix says how.
 
-        ``.npz`` holds everything, and `load` reads it again; ``.json`` all but the picture.
-        ``.png``, ``.svg`` and ``.pdf`` are plots and need matplotlib.
+        ``.npz`` and ``.json`` hold everything, and `load` reads them again. ``.png``, ``.svg`` and
+        ``.pdf`` are plots and need matplotlib.
         """
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix == ".json":
-            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+            from textsobol.image.pictures import as_data_uri
+
+            segments = self.regions.of_pixel.tolist() if self.regions.grid is None else None
+            whole = {**self.to_dict(), "segments": segments, "image": as_data_uri(self.image)}
+            path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
         elif suffix == ".npz":
             about = json.dumps(self.to_dict(), ensure_ascii=False)
             np.savez_compressed(
@@ -144,18 +148,20 @@ class ImageExplanation:
 
     @classmethod
     def load(cls, path: str | Path) -> ImageExplanation:
-        """Read what `save` wrote as ``.npz``."""
-        with np.load(path, allow_pickle=False) as file:
-            data = json.loads(str(file["about"]))
-            image, of_pixel = file["image"], file["regions"]
-        if data.get("schema") != SCHEMA:
-            raise ValueError(
-                f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
-            )
-        grid = None if data["grid"] is None else tuple(data["grid"])
+        """Read what `save` wrote as ``.npz`` or ``.json``."""
+        path = Path(path)
+        if path.suffix.lower() == ".json":
+            from textsobol.image.pictures import from_data_uri
+
+            data = _checked_schema(json.loads(path.read_text(encoding="utf-8")))
+            image, segments = from_data_uri(data["image"]), data["segments"]
+        else:
+            with np.load(path, allow_pickle=False) as file:
+                data = _checked_schema(json.loads(str(file["about"])))
+                image, segments = file["image"], file["regions"]
         return cls(
             image=image,
-            regions=Regions(of_pixel, grid, data["upsampling"]),
+            regions=_regions(data, segments),
             scores={label: _region_scores(own) for label, own in data["scores"].items()},
             probabilities=data["prediction"]["probabilities"],
             label=data["label"],
@@ -189,6 +195,22 @@ class ImageExplanation:
         from textsobol.render.overlays import overlay_html
 
         return overlay_html(self)
+
+
+def _checked_schema(data: dict[str, Any]) -> dict[str, Any]:
+    if data.get("schema") != SCHEMA:
+        raise ValueError(
+            f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
+        )
+    return data
+
+
+def _regions(data: Mapping[str, Any], segments: Any) -> Regions:
+    if data["grid"] is None:
+        return Regions(np.asarray(segments, dtype=np.int64), None)
+    down, across = data["grid"]
+    height, width = data["size"]
+    return grid_regions((down, across), height, width, data["upsampling"])
 
 
 def _region_scores(data: Mapping[str, Any]) -> RegionScores:

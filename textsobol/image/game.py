@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textsobol.game import ClassifierGame
-from textsobol.image.classifiers import ImageClassifier, TorchClassifier
+from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forwarded
 from textsobol.image.perturbations import Perturbation
 from textsobol.image.regions import Regions
 from textsobol.inference import Cost, in_evaluation
 from textsobol.methods.contract import Differentiable
-from textsobol.outputs import analysed_tensor, probabilities
+from textsobol.outputs import analysed_tensor
+from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.nn import Module
 
 
 class ImageGame(ClassifierGame):
@@ -59,26 +61,37 @@ class ImageGame(ClassifierGame):
             labels=labels,
         )
 
-    def answers(self, pictures: Iterator[Tensor]) -> Floats:
-        """Probabilities ``(rows, all labels)`` of batches of pictures, however they were made."""
-        return probabilities(self._outputs_of(pictures), self._activation)
-
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the pixels, for torch modules."""
         classifier = self._classifier
         if not isinstance(classifier, TorchClassifier):
             return None
 
-        def forward(inputs: Tensor) -> Tensor:
+        def through(network: Module, inputs: Tensor) -> Tensor:
             # Positions are pixels: (rows, height * width, channels).
             _, channels, height, width = self.picture.shape
             pictures = inputs.transpose(1, 2).reshape(-1, channels, height, width)
-            with in_evaluation(classifier.model):
-                outputs = classifier.forward(pictures)
-            return analysed_tensor(outputs, classifier.activation, self._score)[:, self._chosen]
+            with in_evaluation(network):
+                outputs = forwarded(network, pictures)
+            return analysed_tensor(outputs, self._activation, self._score, self._chosen)
 
-        pixels = self.picture.flatten(2).transpose(1, 2)
-        return lambda: Differentiable(forward, pixels, self.regions.of_pixel.ravel())
+        return lambda: Differentiable(
+            forward=lambda inputs: through(classifier.model, inputs),
+            inputs=self.picture.flatten(2).transpose(1, 2),
+            owners=self.regions.of_pixel.ravel(),
+            network=classifier.model,
+            through=through,
+        )
+
+    def plane(self) -> tuple[int, int] | None:
+        """The cells of the grid; segments do not lie in rows."""
+        return self.regions.grid
+
+    def named(self, error: BlackBoxError) -> BlackBoxError:
+        """The same error, with the picture that was forwarded."""
+        channels, height, width = self.picture.shape[1:]
+        said = f"{error} (picture of {height} x {width} pixels, {channels} channels)"
+        return BlackBoxError(said, error.mask)
 
     def _masked_outputs(self, masks: Array) -> Floats:
         return self._outputs_of(self._perturbed(masks))
@@ -87,7 +100,7 @@ class ImageGame(ClassifierGame):
         import torch
 
         for start in range(0, len(masks), self._batch):
-            values = torch.from_numpy(np.asarray(masks[start : start + self._batch], dtype=float))
+            values = torch.from_numpy(np.asarray(masks[start : start + self._batch], np.float32))
             spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
             yield self._perturb(self.picture, spread)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +13,8 @@ from textsobol.sobol.arrays import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_PNG = "data:image/png;base64,"
 
 
 def as_tensor(image: Any) -> Tensor:
@@ -62,3 +67,42 @@ def to_look_at(image: Any) -> Array:
         values = (values - low) / (high - low or 1)
     values = np.repeat(values[..., :1], 3, axis=2) if values.shape[2] < 3 else values[..., :3]
     return np.round(255 * values).astype(np.uint8)
+
+
+def opened(path: str | PathLike[str]) -> Any:
+    """A picture file, with the turn that a camera has noted."""
+    pil = _pillow("reading picture files")
+    try:
+        with pil.open(path) as file:
+            return _upright(file)
+    except OSError as error:
+        raise ValueError(f"cannot read the picture {str(path)!r}: {error}") from error
+
+
+def _upright(file: Any) -> Any:
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(file).convert("RGB")
+
+
+def as_data_uri(image: Array) -> str:
+    """A picture in 8 bits as text, without loss."""
+    buffer = io.BytesIO()
+    _pillow("saving a picture").fromarray(image).save(buffer, format="png")
+    return _PNG + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def from_data_uri(text: str) -> Array:
+    """What `as_data_uri` was given."""
+    if not text.startswith(_PNG):
+        raise ValueError("the picture of the explanation is not a PNG data URI")
+    with _pillow("reading a picture").open(io.BytesIO(base64.b64decode(text[len(_PNG) :]))) as file:
+        return np.asarray(file.convert("RGB"), dtype=np.uint8)
+
+
+def _pillow(what: str) -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(f'{what} needs pillow: pip install "textsobol[image]"') from error
+    return Image

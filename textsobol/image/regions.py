@@ -38,6 +38,8 @@ class Regions:
         """Values ``(rows, regions)`` to values of pixels ``(rows, 1, height, width)``."""
         import torch
 
+        if self.grid == self.of_pixel.shape:  # every pixel is a region
+            return values.reshape(len(values), 1, *self.grid)
         if self.grid is not None and self.upsampling == "bilinear":
             cells = values.reshape(len(values), 1, *self.grid)
             return torch.nn.functional.interpolate(

@@ -1,12 +1,28 @@
 """What we are compared with: attribution methods under one contract, by name."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
+from textsobol.methods.layers import deconvnet, gradcam, guided_backprop
 from textsobol.methods.peers import kernel_shap, lime, permutation_shap
-from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores, rise
+from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
+from textsobol.methods.rise import rise
 from textsobol.methods.sobol import sobol
 
-__all__ = ["METHODS", "Attribution", "Differentiable", "Game", "Method", "method_named"]
+__all__ = [
+    "METHODS",
+    "TEXT_METHODS",
+    "Attribution",
+    "Differentiable",
+    "Game",
+    "Method",
+    "method_named",
+]
+
+
+_SOBOL_SETTINGS = ("keep", "estimator", "design", "rows", "sign", "interactions")
 
 
 def _none(n_features: int) -> int:
@@ -18,17 +34,26 @@ def _search(n_features: int) -> int:
     return 1 + min(GREEDY_DELETIONS, n_features) * n_features
 
 
+def _gradient(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
+    return Method(title, attribute, "white box", _none, _none, finest=True, **others)
+
+
+def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
+    return _gradient(title, attribute, is_signed=False, for_pictures=True, **others)
+
+
 METHODS: dict[str, Method] = {
-    "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2),
-    "random": Method("Random", random_scores, "baseline", _none, _none, is_signed=False),
-    "saliency": Method("Saliency", saliency, "white box", _none, _none, is_signed=False),
-    "gradient_input": Method("Gradient x Input", gradient_input, "white box", _none, _none),
-    "smoothgrad": Method("SmoothGrad", smoothgrad, "white box", _none, _none, is_signed=False),
-    "integrated_gradients": Method(
-        "Integrated gradients", integrated_gradients, "white box", _none, _none
-    ),
+    "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2, options=_SOBOL_SETTINGS),
+    "random": Method("Random", random_scores, "baseline", _none, _none, False, finest=True),
+    "saliency": _gradient("Saliency", saliency, is_signed=False),
+    "gradient_input": _gradient("Gradient x Input", gradient_input),
+    "smoothgrad": _gradient("SmoothGrad", smoothgrad, is_signed=False),
+    "integrated_gradients": _gradient("Integrated gradients", integrated_gradients),
+    "guided_backprop": _layers("Guided backprop", guided_backprop),
+    "deconvnet": _layers("Deconvnet", deconvnet),
+    "gradcam": _layers("Grad-CAM", gradcam, options=("layer",)),
     "occlusion": Method("Occlusion", occlusion, "black box", lambda d: d + 1, lambda d: d + 1),
-    "rise": Method("RISE", rise, "black box", lambda d: 2),
+    "rise": Method("RISE", rise, "black box", lambda d: 2, finest=True),
     "lime": Method("LIME", lime, "black box", lambda d: 2),
     "kernel_shap": Method("KernelSHAP", kernel_shap, "black box", lambda d: 2 * d + 2),
     "permutation_shap": Method(
@@ -38,13 +63,16 @@ METHODS: dict[str, Method] = {
 }
 
 
-def method_named(name: str) -> Method:
-    """The method of that name.
+TEXT_METHODS = [name for name, method in METHODS.items() if not method.for_pictures]
+
+
+def method_named(name: str, among: Sequence[str] = tuple(METHODS)) -> Method:
+    """The method of that name, if it is one of those that can be used.
 
     Example:
         >>> method_named("occlusion").title
         'Occlusion'
     """
-    if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+    if name not in among:
+        raise ValueError(f"unknown method {name!r}; known: {', '.join(among)}")
     return METHODS[name]

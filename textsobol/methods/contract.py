@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.evaluator import Evaluator
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.nn import Module
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,15 @@ class Differentiable:
         forward: inputs ``(rows, positions, ...)`` to scores ``(rows, labels)``, with gradients.
         inputs: those of the whole input ``(1, positions, ...)``.
         owners: the feature that a position belongs to, -1 for none ``(positions,)``.
+        network: what ``forward`` runs, for methods that look at its layers.
+        through: ``forward`` by a copy of the network: the copy and inputs to scores.
     """
 
     forward: Callable[[Tensor], Tensor]
     inputs: Tensor
     owners: Integers
+    network: Module | None = None
+    through: Callable[[Module, Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,18 @@ class Game:
         black_box: masks ``(rows, features)`` to scores ``(rows, labels)``.
         n_features: number of features d.
         differentiable: the same scores with gradients, or ``None`` for a true black box.
+        plane: features down and across, where they lie side by side on a picture.
     """
 
     black_box: BlackBox
     n_features: int
     differentiable: Callable[[], Differentiable] | None = None
+    plane: tuple[int, int] | None = None
 
     def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
         """Masks to scores, each distinct mask once, never more than the budget allows."""
         evaluator = Evaluator(self.black_box, self.n_features, budget=budget)
-        return lambda masks: evaluator([np.asarray(masks, dtype=bool)])
+        return lambda masks: evaluator([masks])
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,9 @@ class Method:
         least: rows that it needs at least, for d features.
         natural: rows that it takes when no budget is given, or ``None`` for any number.
         is_signed: whether scores tell for from against, or only how much a feature matters.
+        finest: whether it scores the pixels of a picture one by one, rather than larger regions.
+        for_pictures: whether it makes sense for pictures only.
+        options: names of the settings that it takes beside budget and seed.
     """
 
     title: str
@@ -89,3 +97,6 @@ class Method:
     least: Callable[[int], int]
     natural: Callable[[int], int] | None = None
     is_signed: bool = True
+    finest: bool = False
+    for_pictures: bool = False
+    options: tuple[str, ...] = ()

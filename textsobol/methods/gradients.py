@@ -25,7 +25,7 @@ def saliency(game: Game, *, budget: int, seed: int) -> Attribution:
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
         return captum.Saliency(model.forward).attribute(model.inputs, target=label)
 
-    return _attribution(game, attribute, passes=1)
+    return summed_up(game, attribute, passes=1)
 
 
 def gradient_input(game: Game, *, budget: int, seed: int) -> Attribution:
@@ -34,7 +34,7 @@ def gradient_input(game: Game, *, budget: int, seed: int) -> Attribution:
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
         return captum.InputXGradient(model.forward).attribute(model.inputs, target=label)
 
-    return _attribution(game, attribute, passes=1)
+    return summed_up(game, attribute, passes=1)
 
 
 def smoothgrad(game: Game, *, budget: int, seed: int) -> Attribution:
@@ -59,9 +59,7 @@ def smoothgrad(game: Game, *, budget: int, seed: int) -> Attribution:
             )
             return gradients.abs()
 
-    return _attribution(
-        game, attribute, passes=SAMPLES, settings={"samples": SAMPLES, "noise": NOISE}
-    )
+    return summed_up(game, attribute, passes=SAMPLES, settings={"samples": SAMPLES, "noise": NOISE})
 
 
 def integrated_gradients(game: Game, *, budget: int, seed: int) -> Attribution:
@@ -79,20 +77,29 @@ def integrated_gradients(game: Game, *, budget: int, seed: int) -> Attribution:
             internal_batch_size=_BATCH,
         )
 
-    return _attribution(game, attribute, passes=STEPS, settings={"steps": STEPS})
+    return summed_up(game, attribute, passes=STEPS, settings={"steps": STEPS})
 
 
-def _attribution(
+def summed_up(
     game: Game,
     attribute: Callable[[Any, Differentiable, int], Any],
     *,
     passes: int,
     settings: dict[str, Any] | None = None,
 ) -> Attribution:
+    """What captum attributes to numbers, summed up to features, for every label.
+
+    Args:
+        game: the game.
+        attribute: captum's methods, the model and the number of a label to attributions
+            ``(1, positions, ...)``.
+        passes: forward passes for each label.
+        settings: for the record.
+    """
     if game.differentiable is None:
         raise ValueError(
-            "gradient methods need a sequence classifier of transformers or its pipeline; "
-            "functions and zero-shot pipelines give no gradients"
+            "gradient methods need a sequence classifier of transformers, for pictures a torch "
+            "module, or a pipeline of either; functions and zero-shot pipelines give no gradients"
         )
     try:
         import captum.attr

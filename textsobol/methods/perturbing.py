@@ -12,32 +12,16 @@ GREEDY_DELETIONS = 20
 
 def random_scores(game: Game, *, budget: int, seed: int) -> Attribution:
     """A random order: what every method has to beat."""
-    n_labels = game.scorer()(np.ones((1, game.n_features))).shape[1]
+    n_labels = game.scorer()(_everything(game)).shape[1]
     draw = np.random.default_rng(seed).uniform(size=(game.n_features, 1))
     return Attribution(np.repeat(draw, n_labels, axis=1))
 
 
 def occlusion(game: Game, *, budget: int, seed: int) -> Attribution:
     """What the score loses when a feature alone is left out (Zeiler & Fergus 2014)."""
-    whole = np.ones((1, game.n_features), dtype=bool)
-    scores = game.scorer(budget)(np.concatenate([whole, ~np.eye(game.n_features, dtype=bool)]))
+    without_each = ~np.eye(game.n_features, dtype=bool)
+    scores = game.scorer(budget)(np.concatenate([_everything(game), without_each]))
     return Attribution(scores[0] - scores[1:])
-
-
-def rise(game: Game, *, budget: int, seed: int) -> Attribution:
-    """Mean score of random masks that have the feature (Petsiuk et al. 2018), keep rate 0.5.
-
-    The mean over all masks is taken off, so that scores have a sign; the order is the same.
-    """
-    # One mask of the budget is the whole input, which is scored in any case.
-    masks = np.random.default_rng(seed).random((budget - 1, game.n_features)) < 0.5
-    scores = game.scorer(budget)(masks)
-    present = masks.sum(axis=0)[:, None]
-    with_feature = masks.T.astype(float) @ scores / np.maximum(present, 1)
-    mean = scores.mean(axis=0)
-    return Attribution(
-        np.where(present > 0, with_feature - mean, 0.0), settings={"samples": len(masks)}
-    )
 
 
 def greedy(game: Game, *, budget: int, seed: int) -> Attribution:
@@ -48,7 +32,7 @@ def greedy(game: Game, *, budget: int, seed: int) -> Attribution:
     deletions where the budget does not allow more.
     """
     score = game.scorer(budget)
-    n_labels = score(np.ones((1, game.n_features))).shape[1]
+    n_labels = score(_everything(game)).shape[1]
     found = np.zeros((game.n_features, n_labels))
     n_deletions = min(GREEDY_DELETIONS, game.n_features)
     while n_deletions > 1 and _greedy_rows(game.n_features, n_labels, n_deletions) > budget:
@@ -57,6 +41,11 @@ def greedy(game: Game, *, budget: int, seed: int) -> Attribution:
         for place, feature in enumerate(_greedy_order(score, game.n_features, label, n_deletions)):
             found[feature, label] = 1 - place / n_deletions
     return Attribution(found, settings={"deletions": n_deletions})
+
+
+def _everything(game: Game) -> Array:
+    """The mask of the whole input ``(1, features)``."""
+    return np.ones((1, game.n_features), dtype=bool)
 
 
 def _greedy_rows(n_features: int, n_labels: int, n_deletions: int) -> int:

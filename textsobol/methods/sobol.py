@@ -4,6 +4,14 @@ from textsobol.methods.contract import Attribution, Game
 from textsobol.sobol import sobol_indices
 
 
+def n_pairs_among(interactions: int, n_features: int) -> int:
+    """Number of pairs that so many features have; no more features than there are."""
+    if interactions < 0 or interactions == 1:
+        raise ValueError(f"interactions={interactions}: must be 0, or 2 words at least")
+    k = min(interactions, n_features)
+    return k * (k - 1) // 2
+
+
 def sobol(
     game: Game,
     *,
@@ -11,12 +19,13 @@ def sobol(
     seed: int,
     estimator: str = "auto",
     design: str | None = None,
-    keep: float = 0.5,
+    keep: float | None = 0.5,
     rows: int | None = None,
     sign: str | None = "mean",
-    pairs: int | None = None,
+    interactions: int = 0,
 ) -> Attribution:
     """Signed total indices; see `textsobol.sobol_indices` for the options."""
+    among = min(interactions, game.n_features)
     indices = sobol_indices(
         game.black_box,
         game.n_features,
@@ -28,7 +37,7 @@ def sobol(
         rows=rows,
         seed=seed,
         sign=sign,
-        pairs=pairs,
+        pairs=among if n_pairs_among(among, game.n_features) else None,
     )
     made = indices.settings
     settings = {

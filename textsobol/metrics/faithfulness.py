@@ -49,6 +49,9 @@ METRICS = {
     "insertion": Metric("Word insertion", higher_is_better=True),
     "comprehensiveness": Metric("AOPC comprehensiveness", higher_is_better=True),
     "sufficiency": Metric("AOPC sufficiency", higher_is_better=False),
+    "pixel_deletion": Metric("Deletion", higher_is_better=False),
+    "pixel_insertion": Metric("Insertion", higher_is_better=True),
+    "pointing_game": Metric("Pointing game", higher_is_better=True),
     "rank_correlation": Metric("Rank correlation", higher_is_better=True),
     "stability": Metric("Stability over seeds", higher_is_better=True),
 }
@@ -110,23 +113,37 @@ def faithfulness(
         >>> found.deletion_curve.tolist(), found.insertion_curve.tolist()
         ([1.0, 0.5, 0.0, 0.0], [0.0, 0.5, 1.0, 1.0])
     """
-    order = np.argsort(-np.asarray(scores), kind="stable")
-    steps = min(steps, game.n_features)
-    present = prefixes(order, range(steps + 1))
-    counts = [max(1, round(share * game.n_features)) for share in SHARES]
-    top = prefixes(order, counts)
-    answers = game.shares(np.concatenate([~present, present, ~top, top]))
+    order = descending(scores)
+    one_by_one = range(min(steps, game.n_features) + 1)
+    some = [max(1, round(share * game.n_features)) for share in SHARES]
+    without, only = without_and_only(game, order, [*one_by_one, *some])
     column = list(game.probabilities).index(label)
-    ends = np.cumsum([steps + 1, steps + 1, len(counts)])
-    deleted, inserted, without_top, only_top = np.split(answers, ends)
-    whole = game.probabilities[label]
+    whole, n = game.probabilities[label], len(one_by_one)
     return Faithfulness(
-        deletion_curve=deleted[:, column],
-        predictions=deleted.argmax(axis=1),
-        insertion_curve=inserted[:, column],
-        comprehensiveness=float(whole - without_top[:, column].mean()),
-        sufficiency=float(whole - only_top[:, column].mean()),
+        deletion_curve=without[:n, column],
+        predictions=without[:n].argmax(axis=1),
+        insertion_curve=only[:n, column],
+        comprehensiveness=float(whole - without[n:, column].mean()),
+        sufficiency=float(whole - only[n:, column].mean()),
     )
+
+
+def descending(scores: ArrayLike) -> Integers:
+    """Numbers of the features, the highest score first; of equal ones the first."""
+    return np.argsort(-np.asarray(scores), kind="stable")
+
+
+def without_and_only(
+    game: Answering, order: Integers, counts: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """What the model says without, and with only, the first so many features of an order.
+
+    Returns:
+        Two arrays of probabilities ``(counts, labels)``, from one batch of masks.
+    """
+    present = prefixes(order, counts)
+    without, only = np.split(game.shares(np.concatenate([~present, present])), 2)
+    return without, only
 
 
 def prefixes(order: Integers, counts: Sequence[int] | range) -> Array:

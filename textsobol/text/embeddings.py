@@ -72,7 +72,7 @@ def embedded(
                     f"{type(model).__name__} takes no vectors instead of tokens: gradient methods "
                     f"cannot be used with it"
                 ) from error
-        return analysed_tensor(logits, classifier.activation, score)[:, list(labels)]
+        return analysed_tensor(logits, classifier.activation, score, labels)
 
     owners = _owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
     return Differentiable(forward, vectors, owners)

@@ -8,20 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from textsobol.labels import checked_label
-from textsobol.methods import method_named
+from textsobol.methods import TEXT_METHODS, method_named
+from textsobol.methods.settings import checked_options, method_budget, record, sobol_budget
+from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Tick
 from textsobol.text.explanation import TextExplanation, Word
 from textsobol.text.game import TextGame
-from textsobol.text.inputs import (
-    Text,
-    checked_budget,
-    checked_texts,
-    method_budget,
-    n_pairs_among,
-)
+from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.scores import rows_of, with_scores, word_pairs
 from textsobol.text.tokens import untouched
@@ -35,11 +31,6 @@ from textsobol.text.words import (
     segmenter_for,
 )
 from textsobol.versions import versions
-
-_SOBOL_DEFAULTS = {
-    "keep": 0.5, "estimator": "auto", "design": None, "rows": None, "sign": "mean",
-    "interactions": 0,
-}  # fmt: skip
 
 
 class TextExplainer:
@@ -167,24 +158,27 @@ class TextExplainer:
             BlackBoxError: when the classifier fails; it names the text.
         """
         start = time.perf_counter()
-        known = method_named(method)
-        options = {
-            "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-        }  # fmt: skip
+        known = method_named(method, TEXT_METHODS)
+        options = checked_options(
+            method,
+            {"keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
+             "interactions": interactions},
+        )  # fmt: skip
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(text, labels, progress.tick)
             looked_at = checked_label(label, game.labels, game.probabilities)
             if known.kind == "search":  # for one label: it is far too long for many
                 game = game.looked_at(looked_at)
-            passes = self._classifier.passes
+            passes, d = self._classifier.passes, game.n_features
             if method == "sobol":
-                n_pairs = n_pairs_among(interactions, game.n_features)
-                budget = checked_budget(budget, rows, game.n_features, passes, n_pairs)
-                options["pairs"] = min(interactions, game.n_features) if n_pairs else None
+                budget = sobol_budget(
+                    budget, rows, d, noun="words", usual=default_budget, passes=passes,
+                    n_pairs=n_pairs_among(interactions, d),
+                )  # fmt: skip
             else:
-                _refuse_options(method, {**options, "interactions": interactions})
-                budget = method_budget(known, budget, game.n_features, passes)
-                options = {}
+                budget = method_budget(
+                    known, budget, d, noun="words", usual=default_budget, passes=passes
+                )
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
             found = game.attributed(known, budget=masks, seed=seed, **options)
@@ -213,11 +207,7 @@ class TextExplainer:
             },
             settings={
                 **self._settings(game),
-                "method": method,
-                "budget": budget,
-                "seed": seed,
-                "signed": known.is_signed and sign is not None,
-                **found.settings,
+                **record(method, found, budget=budget, seed=seed, sign=sign),
             },
             pairs=word_pairs(game, found),
             whatif=curves,
@@ -286,10 +276,3 @@ class TextExplainer:
 
 def _described(ignore: Ignore) -> str | list[str]:
     return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
-
-
-def _refuse_options(method: str, options: dict[str, Any]) -> None:
-    """Settings of ``sobol`` that another method would silently ignore."""
-    given = [name for name, value in options.items() if value != _SOBOL_DEFAULTS[name]]
-    if given:
-        raise ValueError(f"{', '.join(given)}: setting of method='sobol', not of {method!r}")

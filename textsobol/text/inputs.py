@@ -1,9 +1,7 @@
-"""What is asked for, checked: texts, budget, labels."""
+"""Texts that are asked about, checked, and what they may cost."""
 
 from collections.abc import Mapping
 from typing import Any
-
-from textsobol.methods.contract import Method
 
 Text = str | tuple[str, str]
 
@@ -42,44 +40,3 @@ def checked_texts(text: Any) -> tuple[Text, list[str]]:
                 f"tokenizer can read; mend it with text.encode('utf-8', 'replace').decode()"
             ) from None
     return text, parts
-
-
-def n_pairs_among(interactions: int, n_words: int) -> int:
-    """Number of pairs that ``interactions`` words have; no more words than there are."""
-    if interactions < 0 or interactions == 1:
-        raise ValueError(f"interactions={interactions}: must be 0, or 2 words at least")
-    k = min(interactions, n_words)
-    return k * (k - 1) // 2
-
-
-def checked_budget(
-    budget: int | None, rows: int | None, n_words: int, passes: int, n_pairs: int = 0
-) -> int | None:
-    """The budget in forward passes; ``None`` when only ``rows`` are given."""
-    if budget is None:
-        return None if rows is not None else passes * default_budget(n_words + n_pairs)
-    least = passes * (n_words + n_pairs + 2)
-    if budget < least:
-        pairs = f" and {n_pairs} pairs" if n_pairs else ""
-        each = f" for each of the {passes} labels" if passes > 1 else ""
-        raise ValueError(
-            f"budget={budget}: {n_words} words{pairs} need at least {least} forward passes, one "
-            f"for the prediction and {n_words + n_pairs + 1} for one base row{each}"
-        )
-    return budget
-
-
-def method_budget(method: Method, budget: int | None, n_words: int, passes: int) -> int:
-    """The budget of a method other than ours, in forward passes."""
-    if budget is not None and method.natural is not None and not method.natural(n_words):
-        raise ValueError(f"budget={budget}: {method.title} has its own number of passes")
-    if budget is None:
-        natural = default_budget if method.natural is None else method.natural
-        return passes * max(method.least(n_words), natural(n_words))
-    least = passes * method.least(n_words)
-    if budget < least:
-        raise ValueError(
-            f"budget={budget}: {method.title} needs at least {least} forward passes for "
-            f"{n_words} words"
-        )
-    return budget

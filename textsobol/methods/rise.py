@@ -1,0 +1,85 @@
+"""RISE: random masks, and the mean score of those that have a feature."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from textsobol.methods.contract import Attribution, Game
+from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.rows import piece_rows
+
+KEEP = 0.5
+CELLS = (7, 7)  # of the coarse masks on a picture, as in the original
+
+
+def rise(game: Game, *, budget: int, seed: int) -> Attribution:
+    """Mean score of random masks that have the feature (Petsiuk et al. 2018), keep rate 0.5.
+
+    Words come and go one by one. On a picture the masks are the original's: 7 x 7 coins, smoothly
+    enlarged and shifted at random. The mean over all masks is taken off, so that scores have a
+    sign; the order is the same. The masks of a smaller budget are the first ones of a larger one.
+    """
+    score = game.scorer(budget)
+    # One mask of the budget is the whole input, which is scored in any case.
+    n_masks = budget - 1
+    present = np.zeros((game.n_features, 1))
+    sums, total = np.zeros((1, 1)), np.zeros(1)
+    for masks in _masks(game, n_masks, seed):
+        scores = score(masks)
+        present += masks.sum(axis=0, dtype=float)[:, None]
+        sums = sums + masks.T.astype(float) @ scores
+        total = total + scores.sum(axis=0)
+    with_feature = sums / np.where(present > 0, present, 1.0)
+    return Attribution(
+        np.where(present > 0, with_feature - total / n_masks, 0.0), settings={"samples": n_masks}
+    )
+
+
+def _masks(game: Game, n_masks: int, seed: int) -> Iterator[Array]:
+    """All masks, some rows at a time: on a picture they would not fit into memory at once."""
+    coins = np.random.default_rng(seed)
+    (shifts,) = coins.spawn(1)
+    at_once = piece_rows(game.n_features)
+    for start in range(0, n_masks, at_once):
+        n_rows = min(at_once, n_masks - start)
+        if game.plane is None:
+            yield coins.random((n_rows, game.n_features)) < KEEP
+        else:
+            coarse = coins.random((n_rows, *CELLS)) < KEEP
+            offsets = shifts.random((n_rows, 2))
+            yield _enlarged(coarse, offsets, game.plane).reshape(n_rows, -1)
+
+
+def _enlarged(coarse: Array, offsets: Floats, plane: tuple[int, int]) -> Array:
+    """Coarse masks ``(rows, down, across)`` on the plane, shifted by parts of a cell.
+
+    As in the original, cells are enlarged to one cell more than the plane needs, and a window of
+    its size is cut out at a random place in the first cell.
+    """
+    sizes = [-(-extent // cells) for extent, cells in zip(plane, coarse.shape[1:], strict=True)]
+    down, across = (
+        _interpolation(cells, (cells + 1) * size)
+        for cells, size in zip(coarse.shape[1:], sizes, strict=True)
+    )
+    large = (down @ coarse.astype(np.float32)) @ across.T
+    corners = (offsets * sizes).astype(int)
+    cut = [
+        mask[y : y + plane[0], x : x + plane[1]]
+        for mask, (y, x) in zip(large, corners, strict=True)
+    ]
+    return np.stack(cut)
+
+
+def _interpolation(n_cells: int, n_pixels: int) -> Array:
+    """Weights ``(pixels, cells)`` of linear interpolation; beyond the last centre it is flat.
+
+    Example:
+        >>> _interpolation(2, 4)
+        array([[1.  , 0.  ],
+               [0.75, 0.25],
+               [0.25, 0.75],
+               [0.  , 1.  ]], dtype=float32)
+    """
+    centres = (np.arange(n_pixels) + 0.5) * n_cells / n_pixels - 0.5
+    distance = np.abs(np.clip(centres, 0, n_cells - 1)[:, None] - np.arange(n_cells))
+    return np.asarray(np.maximum(0, 1 - distance), dtype=np.float32)

@@ -1,0 +1,107 @@
+"""What is asked of a method, checked: its settings and its budget, and the record of both."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from textsobol.methods import METHODS
+from textsobol.methods.contract import Attribution, Method
+
+# What a call may say beside budget and seed, and what it means not to say it.
+DEFAULTS: dict[str, Any] = {
+    "keep": 0.5,
+    "estimator": "auto",
+    "design": None,
+    "rows": None,
+    "sign": "mean",
+    "interactions": 0,
+    "layer": None,
+}
+
+
+def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a method takes; those of others must not be set, or be ignored.
+
+    Example:
+        >>> checked_options("gradcam", {"layer": "conv", "keep": 0.5})
+        {'layer': 'conv'}
+        >>> checked_options("lime", {"layer": None, "keep": 0.9})
+        Traceback (most recent call last):
+        ValueError: keep: setting of method='sobol', not of 'lime'
+    """
+    own = METHODS[name].options
+    for setting, value in given.items():
+        if setting not in own and value != DEFAULTS[setting]:
+            owner = next(other for other, method in METHODS.items() if setting in method.options)
+            raise ValueError(f"{setting}: setting of method={owner!r}, not of {name!r}")
+    return {setting: value for setting, value in given.items() if setting in own}
+
+
+def sobol_budget(
+    budget: int | None,
+    rows: int | None,
+    n_features: int,
+    *,
+    noun: str,
+    usual: Callable[[int], int],
+    passes: int = 1,
+    n_pairs: int = 0,
+) -> int | None:
+    """The budget of Sobol' indices in forward passes; ``None`` when only ``rows`` are given.
+
+    Args:
+        budget: as given.
+        rows: base rows, as given.
+        n_features: number of features.
+        noun: what they are called.
+        usual: budget for so many features and pairs, where none is given.
+        passes: forward passes that a mask takes.
+        n_pairs: pairs that are analysed.
+    """
+    if budget is None:
+        return None if rows is not None else passes * usual(n_features + n_pairs)
+    least = passes * (n_features + n_pairs + 2)
+    if budget < least:
+        pairs = f" and {n_pairs} pairs" if n_pairs else ""
+        each = f" for each of the {passes} labels" if passes > 1 else ""
+        raise ValueError(
+            f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes, "
+            f"one for the prediction and {n_features + n_pairs + 1} for one base row{each}"
+        )
+    return budget
+
+
+def method_budget(
+    method: Method,
+    budget: int | None,
+    n_features: int,
+    *,
+    noun: str,
+    usual: Callable[[int], int],
+    passes: int = 1,
+) -> int:
+    """The budget of a method other than ours, in forward passes; see `sobol_budget`."""
+    if budget is not None and method.natural is not None and not method.natural(n_features):
+        raise ValueError(f"budget={budget}: {method.title} has its own number of passes")
+    least = passes * method.least(n_features)
+    if budget is None:
+        natural = usual if method.natural is None else method.natural
+        return max(least, passes * natural(n_features))
+    if budget < least:
+        raise ValueError(
+            f"budget={budget}: {method.title} needs at least {least} forward passes for "
+            f"{n_features} {noun}"
+        )
+    return budget
+
+
+def record(
+    name: str, found: Attribution, *, budget: int | None, seed: int, sign: str | None
+) -> dict[str, Any]:
+    """How scores were made, for an explanation's settings."""
+    return {
+        "method": name,
+        "budget": budget,
+        "seed": seed,
+        "signed": METHODS[name].is_signed and sign is not None,
+        **found.settings,
+    }

@@ -1,0 +1,106 @@
+"""Is a map of a picture faithful, and does it point at the thing?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textsobol.metrics.faithfulness import Answering, descending, without_and_only
+from textsobol.sobol.arrays import Floats
+
+STEPS = 50
+
+Box = tuple[float, float, float, float]
+"""Left, upper, right and lower end, in pixels."""
+
+
+@dataclass(frozen=True)
+class PixelFaithfulness:
+    """What a model says while the pixels of a map go or come, from none of them to all.
+
+    Attributes:
+        deletion_curve: probability of the label, the highest pixels deleted first ``(steps + 1,)``.
+        insertion_curve: probability with only the highest pixels ``(steps + 1,)``.
+    """
+
+    deletion_curve: Floats
+    insertion_curve: Floats
+
+    @property
+    def deletion(self) -> float:
+        """Area under the deletion curve; low is better (Petsiuk et al. 2018)."""
+        return _area(self.deletion_curve)
+
+    @property
+    def insertion(self) -> float:
+        """Area under the insertion curve; high is better."""
+        return _area(self.insertion_curve)
+
+
+def _area(curve: Floats) -> float:
+    return float(np.trapezoid(curve, dx=1 / (len(curve) - 1)))
+
+
+def pixel_faithfulness(
+    game: Answering, values: ArrayLike, label: str, *, steps: int = STEPS
+) -> PixelFaithfulness:
+    """Deletion and insertion of a map, in equal steps from no pixel to all.
+
+    Args:
+        game: the picture with its pixels, ``explainer.game(image, pixels=True)``; its baseline
+            stands in for deleted pixels.
+        values: the map in the size that the model sees ``(height, width)``, such as
+            ``explanation.map(size="image")``.
+        label: whose probability is followed.
+        steps: number of steps.
+
+    Example:
+        >>> from textsobol import ImageExplainer
+        >>> def left_half(pictures):
+        ...     return pictures[:, :, :4].mean(axis=(1, 2, 3))
+        >>> explainer = ImageExplainer(left_half, labels=["left"], grid=(1, 2))
+        >>> picture = np.ones((8, 8, 3))
+        >>> values = explainer(picture).map(size="image")
+        >>> game = explainer.game(picture, pixels=True)
+        >>> pixel_faithfulness(game, values, "left", steps=4).deletion_curve
+        array([1. , 0.5, 0. , 0. , 0. ])
+    """
+    values = np.asarray(values)
+    if values.size != game.n_features:
+        raise ValueError(
+            f"a map of shape {values.shape} does not fit a game of {game.n_features} features; "
+            f"give explainer.game(image, pixels=True) and a map of the size that the model sees"
+        )
+    if not 1 <= steps <= game.n_features:
+        raise ValueError(f"steps={steps}: must be 1 to {game.n_features}, the number of pixels")
+    counts = np.linspace(0, game.n_features, steps + 1).round().astype(int).tolist()
+    without, only = without_and_only(game, descending(values.ravel()), counts)
+    column = list(game.probabilities).index(label)
+    return PixelFaithfulness(without[:, column], only[:, column])
+
+
+def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) -> bool:
+    """The pointing game (Zhang et al. 2016): is the highest pixel of a map in one of the boxes?
+
+    Args:
+        values: the map ``(height, width)``.
+        boxes: where the thing is.
+        tolerance: pixels that it may be off; the original allows 15.
+
+    Example:
+        >>> values = np.zeros((10, 10))
+        >>> values[2, 7] = 1
+        >>> points_at(values, [(6, 0, 9, 4)]), points_at(values, [(0, 0, 5, 9)])
+        (True, False)
+        >>> points_at(values, [(0, 0, 5, 9)], tolerance=2)
+        True
+    """
+    values = np.asarray(values)
+    y, x = np.unravel_index(int(np.argmax(values)), values.shape)
+    return any(
+        left - tolerance <= x <= right + tolerance and upper - tolerance <= y <= lower + tolerance
+        for left, upper, right, lower in boxes
+    )
