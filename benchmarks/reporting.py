@@ -39,7 +39,7 @@ class Variant:
     title: str
     kind: str
     keep: float | None
-    rows_per_word: float | None
+    asked: float | None  # passes, where a method can choose
     score: str | None
     lines: Mapping[str, Line]
 
@@ -129,7 +129,7 @@ def read_results(path: Path) -> Results:
     )
 
 
-def by_variant(lines: Iterable[Line], *, of: str) -> list[Variant]:
+def by_variant(lines: Iterable[Line], *, of: str, asked: str = "") -> list[Variant]:
     """Group lines by method and variant, in the order in which they come first.
 
     Raises:
@@ -138,6 +138,7 @@ def by_variant(lines: Iterable[Line], *, of: str) -> list[Variant]:
     Args:
         lines: of a file of results.
         of: the field that names the input, such as ``"review"``.
+        asked: the field with the passes that were asked for, if there is one.
 
     Example:
         >>> line = {"method": "lime", "variant": "4", "title": "LIME", "kind": "black box",
@@ -152,10 +153,10 @@ def by_variant(lines: Iterable[Line], *, of: str) -> list[Variant]:
         if line[of] in own:
             raise ValueError(f"{line['variant']}: two results for {line[of]}")
         own[line[of]] = line
-    return [_variant(found) for found in grouped.values()]
+    return [_variant(found, asked) for found in grouped.values()]
 
 
-def _variant(lines: Mapping[str, Line]) -> Variant:
+def _variant(lines: Mapping[str, Line], asked: str) -> Variant:
     first = next(iter(lines.values()))
     return Variant(
         method=first["method"],
@@ -163,7 +164,7 @@ def _variant(lines: Mapping[str, Line]) -> Variant:
         title=first["title"],
         kind=first["kind"],
         keep=first.get("keep"),
-        rows_per_word=first.get("rows_per_word"),
+        asked=first.get(asked),
         score=first.get("score"),
         lines=lines,
     )

@@ -53,10 +53,11 @@ def fill(
     todo = [(one, _missing(asked, one, store, model, of)) for one in inputs]
     plans = [(one, missing, planned(one, missing)) for one, missing in todo if missing]
     n_before = len(store.done)
-    with _bar(sum(sum(passes) for *_, passes in plans)) as bar, warnings.catch_warnings():
+    n_planned = sum(sum(passes) for *_, passes in plans)
+    with progress_bar(n_planned, "passes") as bar, warnings.catch_warnings():
         # The paper's design is aliased, and some texts are longer than the window.
         warnings.simplefilter("ignore")
-        task = bar.add_task(model, total=sum(sum(passes) for *_, passes in plans))
+        task = bar.add_task(model, total=n_planned)
         for one, missing, passes in plans:
             for results, n_passes in zip(explain(one, missing), passes, strict=True):
                 for result in results:
@@ -71,6 +72,23 @@ def seed_of(one: Identified, seed: int) -> int:
     return zlib.crc32(f"{seed} {one.id}".encode())
 
 
+def progress_bar(total: int, what: str) -> Progress:
+    """How far a run is, and how long it will still take.
+
+    Args:
+        total: of all that will be done.
+        what: it counts: forward passes, best, which take about the same time each.
+    """
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn(f"{{task.percentage:>3.0f}} % of {total:,} {what}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        speed_estimate_period=_LOOKS_BACK,
+    )
+
+
 def _missing(
     asked: Sequence[AnyWay], one: Identified, store: Store, model: str, of: str
 ) -> list[AnyWay]:
@@ -79,15 +97,3 @@ def _missing(
         return any(store.key_of(key) not in store.done for key in keys)
 
     return [way for way in asked if is_missing(way)]
-
-
-def _bar(planned: int) -> Progress:
-    """Progress in forward passes, which take about the same time each."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn(f"{{task.percentage:>3.0f}} % of {planned:,} passes"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        speed_estimate_period=_LOOKS_BACK,
-    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -93,14 +92,6 @@ def _opened(
     return everything, Store(path, settings_of(explainer, data, everything, seed, max_words), key)
 
 
-def _show(path: Path, header: list[str], rows: Callable[[list[Any]], Iterable[list[str]]]) -> None:
-    """Print what a file of results comes to."""
-    from benchmarks.reporting import read_results
-    from benchmarks.tables import markdown
-
-    typer.echo(markdown(header, list(rows(list(read_results(path).lines)))))
-
-
 @app.command()
 def convergence(
     model: Model = None,
@@ -113,6 +104,7 @@ def convergence(
     """How many forward passes until an explanation stays the same? Ours against RISE."""
     from benchmarks.imdb.consistency import convergence as measure
     from benchmarks.imdb.consistency import convergence_rows
+    from benchmarks.tables import table_of_file
     from textsobol import TextExplainer
 
     explainer = TextExplainer(model, progress=False)
@@ -122,7 +114,7 @@ def convergence(
     with store:
         measure(explainer, everything[:reviews], store, model=explainer.name, seed=seed)
     header = ["rows a word", "flip", "flip, five seeds", "RISE", "RISE, five seeds"]
-    _show(path, header, convergence_rows)
+    typer.echo(table_of_file(path, header, convergence_rows))
 
 
 @app.command()
@@ -135,8 +127,9 @@ def sanity(
     out: Out = Path("results"),
 ) -> None:
     """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
+    from benchmarks.consistency import sanity_rows
     from benchmarks.imdb.consistency import sanity as measure
-    from benchmarks.imdb.consistency import sanity_rows
+    from benchmarks.tables import table_of_file
     from textsobol import TextExplainer
     from textsobol.text.loading import load_model
 
@@ -149,7 +142,8 @@ def sanity(
     chosen = everything[:reviews]
     with store:
         measure(explainer, torch_model, tokenizer, chosen, store, model=name, seed=seed)
-    _show(path, ["random from the output down to", "signed scores", "their sizes"], sanity_rows)
+    header = ["random from the output down to", "signed scores", "their sizes", "reviews"]
+    typer.echo(table_of_file(path, header, sanity_rows))
 
 
 @app.command()

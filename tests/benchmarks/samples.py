@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.imdb.summary import Run, load
+from benchmarks.imdb.reading import load
 from benchmarks.reporting import Cell, Table
+from benchmarks.summary import Run
 
 SETTINGS = {
     "model": "tiny",

@@ -14,11 +14,11 @@ pytest.importorskip("matplotlib", reason="the dev extra is not installed")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.imdb import curves
+from benchmarks import curves
+from benchmarks.curves import deletion_figure, passes_figure, png_of, spread
 from benchmarks.imdb.__main__ import app
-from benchmarks.imdb.curves import deletion_figure, passes_figure, png_of, spread
-from benchmarks.imdb.report import html_of, markdown_of, write_report
-from benchmarks.imdb.summary import load
+from benchmarks.imdb.reading import load
+from benchmarks.imdb.report import report_of, write_report
 from tests.benchmarks.samples import flip, line, paper, run_of, written
 
 HOSTILE = '<script>alert(1)</script> | **"x"** $\\frac{$ {{7*7}}'
@@ -122,18 +122,19 @@ def test_hostile_titles_are_text_in_the_page_and_one_cell_in_markdown(tmp_path: 
     lines = [line("a", [0.5, 0.25], title=HOSTILE)]
     run = run_of(tmp_path, lines, model=HOSTILE, _command=HOSTILE, data=HOSTILE)
     figures = png_of(deletion_figure([run])), png_of(passes_figure([run]))
-    page = html_of([run], *figures)
+    report = report_of([run], *figures)
+    page = report.html()
     assert "<script" not in page
     assert "{{7*7}}" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; | **&#34;x&#34;** $\\frac{$" in page
     assert 'aria-label="&lt;script&gt;' in page
-    tables = [row for row in markdown_of([run]).splitlines() if row.startswith("| \\<script>")]
+    tables = [row for row in report.markdown().splitlines() if row.startswith("| \\<script>")]
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in tables] == [13]
 
 
 def test_the_page_fetches_nothing(tmp_path: Path) -> None:
     run = run_of(tmp_path, [line("a", [0.5, 0.25])])
-    page = html_of([run], PNG, PNG)
+    page = report_of([run], PNG, PNG).html()
     assert "default-src 'none'" in page
     assert re.findall(r"(?:src|href)=\"(?!data:)", page) == []
     assert "http://" not in page.replace("http-equiv", "")

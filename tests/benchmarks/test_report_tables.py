@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.imdb.summary import load
-from benchmarks.imdb.tables import csv_of, paper_table, paper_threshold_table, table_of
+from benchmarks.imdb.paper import paper_table, paper_threshold_table
+from benchmarks.imdb.reading import load
+from benchmarks.tables import csv_of, table_of
 from tests.benchmarks.samples import flip, line, paper, rows_of, run_of, written
 
 

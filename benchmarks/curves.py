@@ -1,4 +1,4 @@
-"""Figures of the word-deletion benchmark, whose curves are labelled where they end."""
+"""Figures of benchmarks, whose curves are labelled where they end."""
 
 import io
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from scipy.optimize import isotonic_regression
 
-from benchmarks.imdb.summary import Run, Summary, series_of
+from benchmarks.reading import Drawing
 from benchmarks.reporting import Variant, mean_curve
+from benchmarks.summary import Run, Summary, series_of
 
 # Okabe and Ito's colours without yellow, which is pale on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -25,7 +26,6 @@ _DASHES: dict[str, tuple[Any, Any]] = {
     "search": (":", ":"),
     "baseline": (":", ":"),
 }
-_REFERENCES = ("occlusion", "greedy")
 
 # Inches, but for the size of letters, which is in points.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 4.6, 3.4, 0.75, 0.15, 0.4, 0.6
@@ -46,110 +46,106 @@ class Curve:
     is_level: bool = False  # a height to compare with, from rim to rim
 
 
-def drawn_by_default(summaries: Sequence[Summary]) -> list[Summary]:
-    """Of every method the number of rows with the lowest deletion.
-
-    Of Sobol the signed scores at keep 0.5 only: those of our estimator and those of the paper's.
-    """
+def drawn_by_default(run: Run) -> list[Summary]:
+    """Of every method the number of passes with the lowest deletion, where that is usual."""
     best: dict[tuple[Any, ...], Summary] = {}
-    for summary in filter(_is_usual, summaries):
+    for summary in _usual(run):
         series = series_of(summary.variant)
         if series not in best or summary.deletion.mean < best[series].deletion.mean:
             best[series] = summary
     return list(best.values())
 
 
-def _is_usual(summary: Summary) -> bool:
-    """Whether it is in the figures; all scores and keep rates would be too many lines."""
-    return summary.variant.score in (None, "signed") and summary.variant.keep in (None, 0.5)
+def _usual(run: Run) -> list[Summary]:
+    return [s for s in run.summaries if run.reading.drawing.is_usual(s.variant)]
 
 
 def deletion_figure(runs: Sequence[Run], draw: Sequence[str] = ()) -> Figure:
-    """The mean probability against the number of deleted words, a panel for every run.
+    """The mean probability against what is deleted, a panel for every run.
 
     Args:
         runs: what to draw.
         draw: names of variants; by default the best of every method.
     """
-    unknown = set(draw) - {s.variant.name for run in runs for s in run.summaries}
+    unknown = set(draw) - {variant.name for run in runs for variant in run.variants}
     if unknown:
         raise ValueError(f"no results of {', '.join(sorted(unknown))}")
     panels = []
     for run in runs:
         named = [s for s in run.summaries if s.variant.name in draw]
-        panels.append(
-            (run.model, _deletion_curves(named if draw else drawn_by_default(run.summaries)))
-        )
-    figure, all_axes = _figure(panels)
-    for axes, (_, curves) in zip(all_axes, panels, strict=True):
-        axes.set_xlabel("deleted words")
+        drawn = named if draw else drawn_by_default(run)
+        panels.append((run.model, _deletion_curves(drawn, run.reading.drawing)))
+    figure, all_axes = labelled_panels(panels)
+    for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
+        axes.set_xlabel(run.reading.drawing.x_label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("mean probability of the predicted label")
-        axes.set_xlim(0, max([1, *(len(curve.x) - 1 for curve in curves)]))
-        _label(axes, curves)
+        axes.set_xlim(0, max([1, *(curve.x[-1] for curve in curves)]))
+        write_labels(axes, curves)
     return figure
 
 
-def _deletion_curves(summaries: Sequence[Summary]) -> list[Curve]:
+def _deletion_curves(summaries: Sequence[Summary], drawing: Drawing) -> list[Curve]:
     variants = [summary.variant for summary in summaries]
     curves = []
     for variant, (colour, dashes) in zip(variants, _styles(variants), strict=True):
         y = mean_curve([line["deletion"] for line in variant.lines.values()])
         label = _described(variant)
-        if variant.rows_per_word is not None:
-            label += f", {_rows(variant.rows_per_word)}"
-        curves.append(Curve(label, range(len(y)), y.tolist(), colour, dashes))
+        if variant.asked is not None:
+            label += f", {drawing.passes_in_words(variant.asked)}"
+        curves.append(Curve(label, drawing.x_of(len(y)), y.tolist(), colour, dashes))
     return curves
 
 
 def passes_figure(runs: Sequence[Run]) -> Figure:
-    """Deletion against rows per word, a panel for every run.
+    """Deletion against forward passes, a panel for every run.
 
-    A line joins what differs in the number of rows only, of signed scores at keep 0.5.
-    Occlusion and the greedy search, whose rows cannot be chosen, are levels.
+    A line joins what differs in the number of passes only, of usual variants. Methods whose
+    passes cannot be chosen are levels.
     """
-    panels = [(run.model, _passes_curves(run.summaries)) for run in runs]
-    figure, all_axes = _figure(panels)
-    for axes, (_, curves) in zip(all_axes, panels, strict=True):
-        axes.set_xscale("log", base=2)
-        rows = [x for curve in curves if not curve.is_level for x in curve.x] or [1.0, 16.0]
-        axes.set_xlim(min(rows) * 2**-0.25, max(rows) * 2**0.25)
-        axes.xaxis.set_major_locator(FixedLocator([2.0**k for k in range(-4, 16)]))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.set_xlabel("rows per word")
+    panels = [(run.model, _passes_curves(run)) for run in runs]
+    figure, all_axes = labelled_panels(panels)
+    for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
+        against_passes(axes, curves)
+        axes.set_xlabel(run.reading.drawing.passes_label)
         axes.set_ylabel("deletion (lower is better)")
-        _label(axes, curves)
+        write_labels(axes, curves)
     return figure
 
 
-def _passes_curves(summaries: Sequence[Summary]) -> list[Curve]:
+def against_passes(axes: Axes, curves: Sequence[Curve]) -> None:
+    """A horizontal axis that doubles from mark to mark, as wide as the curves."""
+    axes.set_xscale("log", base=2)
+    places = [x for curve in curves if not curve.is_level for x in curve.x] or [1.0, 16.0]
+    axes.set_xlim(min(places) * 2**-0.25, max(places) * 2**0.25)
+    axes.xaxis.set_major_locator(FixedLocator([2.0**k for k in range(-4, 16)]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _passes_curves(run: Run) -> list[Curve]:
     series: dict[tuple[Any, ...], list[Summary]] = {}
-    for summary in filter(_is_usual, summaries):
-        if summary.variant.rows_per_word is not None:
+    for summary in _usual(run):
+        if summary.variant.asked is not None:
             series.setdefault(series_of(summary.variant), []).append(summary)
-    several = [
-        found for found in series.values() if len({s.variant.rows_per_word for s in found}) > 1
-    ]
+    several = [found for found in series.values() if len({s.variant.asked for s in found}) > 1]
     firsts = [found[0].variant for found in several]
     curves = []
     for found, first, (colour, dashes) in zip(several, firsts, _styles(firsts), strict=True):
-        ordered = sorted(found, key=lambda summary: summary.rows_per_word)
-        x = [summary.rows_per_word for summary in ordered]
+        ordered = sorted(found, key=lambda summary: summary.cost)
+        x = [summary.cost for summary in ordered]
         y = [summary.deletion.mean for summary in ordered]
         errors = [(summary.deletion.low, summary.deletion.high) for summary in ordered]
         curves.append(Curve(_described(first), x, y, colour, dashes, errors))
-    return curves + [_level(s) for s in summaries if s.variant.method in _REFERENCES]
+    drawing = run.reading.drawing
+    levels = [s for s in run.summaries if s.variant.method in drawing.references]
+    return curves + [_level(summary, drawing) for summary in levels]
 
 
-def _level(summary: Summary) -> Curve:
-    label = f"{_described(summary.variant)} ({_rows(round(summary.rows_per_word))})"
+def _level(summary: Summary, drawing: Drawing) -> Curve:
+    label = f"{_described(summary.variant)} ({drawing.passes_in_words(round(summary.cost))})"
     dashes = "--" if summary.variant.is_attribution else ":"
     return Curve(label, (), (summary.deletion.mean,), _GREY, dashes, is_level=True)
-
-
-def _rows(number: float) -> str:
-    return f"{number:g} row{'' if number == 1 else 's'} a word"
 
 
 def _described(variant: Variant) -> str:
@@ -168,7 +164,7 @@ def _styles(variants: Sequence[Variant]) -> list[tuple[str, Any]]:
     return styles
 
 
-def _figure(panels: Sequence[tuple[str, Sequence[Curve]]]) -> tuple[Figure, list[Axes]]:
+def labelled_panels(panels: Sequence[tuple[str, Sequence[Curve]]]) -> tuple[Figure, list[Axes]]:
     """Panels one below the other with their curves, and room for labels on the right."""
     longest = max((len(curve.label) for _, curves in panels for curve in curves), default=0)
     most = max((len(curves) for _, curves in panels), default=0)
@@ -203,7 +199,7 @@ def _draw(axes: Axes, curve: Curve) -> None:
         axes.plot(curve.x, curve.y, **style)
 
 
-def _label(axes: Axes, curves: Sequence[Curve]) -> None:
+def write_labels(axes: Axes, curves: Sequence[Curve]) -> None:
     """Write every curve's label to the right of where it ends, joined to it by a thin line."""
     if not curves:
         return

@@ -1,0 +1,83 @@
+"""How the results of a benchmark are read: what its report measures, compares, says and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.reporting import Line, Variant
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number that a line tells.
+
+    Attributes:
+        of: a line to the number, or to ``None`` where the line does not tell it.
+        higher_is_better: its direction.
+        with_interval: whether tables show its interval.
+    """
+
+    of: Callable[[Line], float | None]
+    higher_is_better: bool
+    with_interval: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How figures of deletion look.
+
+    Attributes:
+        x_label: what the deletion curves are drawn against.
+        x_of: the number of points of a curve to their places.
+        passes_label: what deletion is drawn against in the figure of passes.
+        passes_in_words: so many passes, as labels say it.
+        references: methods whose passes cannot be chosen, drawn as levels.
+        is_usual: whether a variant is drawn unless asked for; all would be too many lines.
+    """
+
+    x_label: str
+    x_of: Callable[[int], Sequence[float]]
+    passes_label: str
+    passes_in_words: Callable[[float], str]
+    references: Sequence[str]
+    is_usual: Callable[[Variant], bool]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the results of a benchmark are read.
+
+    Attributes:
+        of: the field of a line that names its input, such as ``review``; with an s, inputs.
+        asked: the field with the passes that were asked for, where a method can choose.
+        cost: a line to the passes that were made, in the same unit.
+        cost_name: of that unit, in the header of the table; with underscores in the CSV.
+        cost_digits: that the table shows of it.
+        keeps: whether keep rates are compared, and have a column.
+        values: what is measured, by name and in the order of the table; ``deletion`` is the first.
+        compared: what deletion is compared with, input by input: a method and its variant, or
+            ``None`` for any, by name.
+        differences: the columns of these comparisons, by name; ``best`` is the best of all.
+        is_right: whether the model was right on the input of a line.
+        same: settings that results in one table must share.
+        described: settings to what a caption says after the number of inputs.
+        shows_n: whether every figure tells the number of its inputs.
+        drawing: how figures look.
+    """
+
+    of: str
+    asked: str
+    cost: Callable[[Line], float]
+    cost_name: str
+    cost_digits: int
+    keeps: bool
+    values: Mapping[str, Value]
+    compared: Mapping[str, tuple[str, str | None]]
+    differences: Mapping[str, str]
+    is_right: Callable[[Line], bool]
+    same: Sequence[str]
+    described: Callable[[Mapping[str, Any]], str]
+    shows_n: bool
+    drawing: Drawing

@@ -1,0 +1,90 @@
+"""A report of a benchmark: a text, a page that fetches nothing, numbers and plots."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.reporting import Table, escaped
+from textsobol.render.page import environment_of
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture beside the report.
+
+    Attributes:
+        name: of its file.
+        title: a few words.
+        caption: a sentence on what it shows.
+        png: the picture.
+    """
+
+    name: str
+    title: str
+    caption: str
+    png: bytes = b""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report says, in its order.
+
+    Attributes:
+        title: of the whole.
+        reading: how to read the tables.
+        tables: of results, each with the commands that made it.
+        plots: drawn from them.
+        paper: tables beside the paper's numbers.
+    """
+
+    title: str
+    reading: str
+    tables: Sequence[tuple[Table, Sequence[str]]]
+    plots: Sequence[Plot]
+    paper: Sequence[Table]
+
+    def markdown(self) -> str:
+        """The report as a text; plots are beside it."""
+        parts = [f"# {self.title}", self.reading]
+        for table, commands in self.tables:
+            parts += [f"## {escaped(table.title)}", escaped(table.caption)]
+            parts += [f"    {' '.join(command.split())}" for command in commands]
+            parts.append(table.markdown())
+        parts += [f"![{plot.title}]({plot.name})" for plot in self.plots]
+        for table in self.paper:
+            parts += [f"## {escaped(table.title)}", escaped(table.caption), table.markdown()]
+        return "\n\n".join(parts) + "\n"
+
+    def html(self) -> str:
+        """The report as one page that fetches nothing."""
+        return (
+            environment_of("benchmarks")
+            .get_template("report.html.j2")
+            .render(
+                title=self.title,
+                reading=self.reading,
+                tables=self.tables,
+                paper=self.paper,
+                plots=[
+                    (plot.caption, base64.b64encode(plot.png).decode("ascii"))
+                    for plot in self.plots
+                ],
+            )
+        )
+
+    def write(self, out: Path, csv: str) -> None:
+        """Write ``report.md``, ``report.html``, ``report.csv`` and the plots.
+
+        Args:
+            out: the directory to write to, made if it is not there.
+            csv: all numbers.
+        """
+        out.mkdir(parents=True, exist_ok=True)
+        for plot in self.plots:
+            (out / plot.name).write_bytes(plot.png)
+        (out / "report.md").write_text(self.markdown(), encoding="utf-8")
+        (out / "report.csv").write_text(csv, encoding="utf-8")
+        (out / "report.html").write_text(self.html(), encoding="utf-8")
