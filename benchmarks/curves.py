@@ -152,6 +152,11 @@ def _described(variant: Variant) -> str:
     return variant.title if variant.keep is None else f"{variant.title}, keep {variant.keep:g}"
 
 
+def plain_styles() -> list[tuple[str, Any]]:
+    """Colours and dashes that differ, for curves of one kind."""
+    return [(colour, "-") for colour in _COLOURS]
+
+
 def _styles(variants: Sequence[Variant]) -> list[tuple[str, Any]]:
     """Colours and dashes that differ; grey for what is no attribution."""
     seen: dict[str, int] = {}

@@ -17,11 +17,13 @@ class Value:
         of: a line to the number, or to ``None`` where the line does not tell it.
         higher_is_better: its direction.
         with_interval: whether tables show its interval.
+        title: how tables call it, if not by its name.
     """
 
     of: Callable[[Line], float | None]
     higher_is_better: bool
     with_interval: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ def table_of(run: Run, title: str = "") -> Table:
         ]
         groups.setdefault(GROUPS[s.variant.kind], []).append(row)
     first, *rest = [
-        f"{name} {'↑' if value.higher_is_better else '↓'}" for name, value in reading.values.items()
+        f"{value.title or name} {'↑' if value.higher_is_better else '↓'}"
+        for name, value in reading.values.items()
     ]
     keep_header = ["keep"] if reading.keeps else []
     before = ["method", *keep_header, reading.cost_name]
@@ -132,7 +133,7 @@ def beside_the_paper(
     title: str,
     caption: str,
     rows: Sequence[PaperRow],
-    paper: Mapping[str, Sequence[float]],
+    paper: Mapping[str, Sequence[float | None]],
     runs: Sequence[Run],
     *,
     metric: str = "deletion",
@@ -144,13 +145,14 @@ def beside_the_paper(
         title: of the table.
         caption: what is said below the title.
         rows: the methods.
-        paper: columns of the paper's numbers, one for each row.
+        paper: columns of the paper's numbers, one for each row; ``None`` for what is only ours.
         runs: columns of ours; at least one.
         metric: what is compared.
         n: inputs that the paper's numbers are means over.
     """
     columns: list[list[Estimate | None]] = [
-        [Estimate(value, math.nan, math.nan, n) for value in values] for values in paper.values()
+        [None if value is None else Estimate(value, math.nan, math.nan, n) for value in values]
+        for values in paper.values()
     ]
     columns += [[_metric_of(run, metric, method, name) for _, method, name in rows] for run in runs]
     takes_part = [method != "random" for _, method, _ in rows]

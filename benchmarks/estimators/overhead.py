@@ -6,12 +6,12 @@ The black box returns zeros but for one column, so that almost all of the time i
 own time is measured and taken off. Memory is the growth of the process's peak.
 """
 
-import resource
 import time
 import warnings
 
 import numpy as np
 
+from benchmarks.measuring import peak_megabytes
 from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
@@ -37,11 +37,6 @@ def seconds_beside(n_features: int, n_base: int, estimator: str) -> tuple[int, f
     start = time.perf_counter()
     result = sobol_indices(box, n_features, rows=n_base, estimator=estimator)
     return result.n_rows, time.perf_counter() - start - box.seconds
-
-
-def peak_megabytes() -> float:
-    """Peak resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:

@@ -6,13 +6,13 @@ The forward passes are those of the explanation itself: the same distinct rows, 
 tokenized and sorted, in the same batches, fed to the model again.
 """
 
-import time
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from benchmarks.measuring import seconds
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import TextExplainer, TextExplanation
@@ -28,13 +28,6 @@ def captured_batches(model: Any, explain: Any) -> tuple[list[dict[str, torch.Ten
         return batches, explain()
     finally:
         hook.remove()
-
-
-def seconds(work: Any) -> float:
-    """Time of one call."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def main() -> None:

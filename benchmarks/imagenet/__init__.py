@@ -1,0 +1,1 @@
+"""The ImageNet benchmark: run and report."""

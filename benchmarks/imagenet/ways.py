@@ -1,0 +1,167 @@
+"""What the benchmark runs: methods, each with its settings and the scores that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.ways import Way
+from textsobol.methods import METHODS
+from textsobol.methods.gradients import SAMPLES, STEPS
+
+PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base rows N of the paper's ablation
+FLIP_ROWS = (4, 8, 16, 32)
+RISE_MASKS = (4000, 8000)
+# In the order of the paper's tables.
+OTHERS = (
+    "saliency",
+    "guided_backprop",
+    "deconvnet",
+    "gradient_input",
+    "integrated_gradients",
+    "smoothgrad",
+    "gradcam",
+    "occlusion",
+    "random",
+)
+_GRADIENT_PASSES = {"smoothgrad": SAMPLES, "integrated_gradients": STEPS}
+_BACKWARD = 3  # a pass with its gradient takes about as long as so many without
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureWay(Way):
+    """One way to explain a picture.
+
+    Attributes:
+        passes: forward passes that are asked for, where one can choose.
+        designs: rows of each design that it scores, by the name of the design: a short design is
+            the beginning of a long one.
+    """
+
+    passes: int | None = None
+    designs: Mapping[str, int] = field(default_factory=dict)
+
+    def budget(self, n_features: int) -> int | None:
+        """Masks that may be scored; ``None`` where ``rows`` say so."""
+        # RISE's passes are masks; the whole picture comes on top.
+        return (
+            1 + self.passes if self.method == "rise" and self.passes else super().budget(n_features)
+        )
+
+
+def ways(
+    names: Iterable[str], n_cells: int, rise_masks: Sequence[int] = RISE_MASKS
+) -> list[PictureWay]:
+    """The ways of methods, those that share a design one after the other, the longest first.
+
+    Args:
+        names: of methods in the registry; for ours ``jansen``, the paper's, and ``flip``.
+        n_cells: of the grid.
+        rise_masks: numbers of masks.
+
+    Example:
+        >>> [way.names for way in ways(["occlusion", "rise"], 121)]
+        [('occlusion',), ('rise-8000',), ('rise-4000',)]
+        >>> [way.passes for way in ways(["jansen"], 121)][::2]
+        [3936, 3444, 2952, 2460, 1968, 1476, 984, 492]
+    """
+    found: list[PictureWay] = []
+    for name in names:
+        if name == "jansen":
+            for rows in sorted(PAPER_ROWS, reverse=True):
+                found += jansen(rows, n_cells)
+        elif name == "flip":
+            found += [flip(rows, n_cells) for rows in sorted(FLIP_ROWS, reverse=True)]
+        elif name == "rise":
+            found += [rise(masks) for masks in sorted(rise_masks, reverse=True)]
+        elif name in OTHERS:
+            found.append(_other(name, n_cells))
+        else:
+            raise SystemExit(f"unknown method {name!r}; known: {', '.join(all_names())}")
+    return found
+
+
+def all_names() -> list[str]:
+    """Names of everything that can be run."""
+    return ["jansen", "flip", "rise", *OTHERS]
+
+
+def jansen(rows: int, n_cells: int) -> list[PictureWay]:
+    """The paper's: real-valued masks of a Sobol' sequence; the sign from occlusion, on top."""
+    options = {"estimator": "jansen", "design": "sobol", "keep": None, "rows": rows}
+    passes = rows * (n_cells + 2)
+    plain = _sobol("jansen", "the paper's", ("total", "first"), rows, passes)
+    signed = _sobol("jansen", "the paper's", ("signed",), rows, passes)
+    return [
+        PictureWay(**plain, options={**options, "sign": None}, designs={"jansen": passes}),
+        PictureWay(
+            **signed,
+            options={**options, "sign": "occlusion"},
+            designs={"jansen": passes, "occlusion": 1 + n_cells},
+        ),
+    ]
+
+
+def flip(rows: int, n_cells: int) -> PictureWay:
+    """Ours."""
+    passes = rows * (n_cells + 1)
+    return PictureWay(
+        **_sobol("flip", "flip", ("total", "first", "signed"), rows, passes),
+        keep=0.5,
+        options={"estimator": "flip", "keep": 0.5, "rows": rows},
+        designs={"flip": passes},
+    )
+
+
+def rise(masks: int) -> PictureWay:
+    """Smooth random masks, by the original's recipe."""
+    title = METHODS["rise"].title
+    return PictureWay(
+        method="rise",
+        names=(f"rise-{masks}",),
+        titles=(title,),
+        passes=masks,
+        designs={"rise": masks},
+    )
+
+
+def planned(missing: Sequence[PictureWay], n_steps: int) -> list[int]:
+    """About how many passes each of the ways makes, one after the other, for the progress bar.
+
+    Args:
+        missing: the ways, in their order.
+        n_steps: of the curves of deletion and insertion.
+
+    Example:
+        >>> planned(ways(["rise"], 121), 50)
+        [8102, 102]
+    """
+    known: dict[str, int] = {}
+    passes = []
+    for way in missing:
+        new = sum(max(0, rows - known.get(name, 0)) for name, rows in way.designs.items())
+        known |= {name: max(rows, known.get(name, 0)) for name, rows in way.designs.items()}
+        passes.append(new + 2 * (n_steps + 1) * len(way.scores))
+    return passes
+
+
+def _other(name: str, n_cells: int) -> PictureWay:
+    method = METHODS[name]
+    if method.kind == "white box":
+        rows = _BACKWARD * _GRADIENT_PASSES.get(name, 1)
+    else:
+        rows = method.natural(n_cells) if method.natural else 0
+    return PictureWay(method=name, names=(name,), titles=(method.title,), designs={name: rows})
+
+
+def _sobol(
+    name: str, title: str, scores: tuple[str, ...], rows: int, passes: int
+) -> dict[str, Any]:
+    return {
+        "method": "sobol",
+        "names": tuple(f"{name}-{rows}-{score}" for score in scores),
+        "titles": tuple(f"Sobol {score}, {title}" for score in scores),
+        "scores": scores,
+        "passes": passes,
+    }
