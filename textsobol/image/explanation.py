@@ -119,11 +119,15 @@ class ImageExplanation:
             "settings": dict(self.settings),
         }
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *kinds: str) -> None:
         """Write the explanation to a file; the suffix says how.
 
         ``.npz`` and ``.json`` hold everything, and `load` reads them again. ``.png``, ``.svg`` and
         ``.pdf`` are plots and need matplotlib.
+
+        Args:
+            path: the file.
+            kinds: of the maps in a plot; see `plot`.
         """
         path = Path(path)
         suffix = path.suffix.lower()
@@ -141,7 +145,7 @@ class ImageExplanation:
         elif suffix in (".png", ".svg", ".pdf"):
             from textsobol.render.overlays import save_overlay
 
-            save_overlay(self, path)
+            save_overlay(self, path, kinds or ("score",))
         else:
             known = ".npz, .json, .png, .svg, .pdf"
             raise ValueError(f"cannot save as {suffix or 'a file without suffix'}; known: {known}")
