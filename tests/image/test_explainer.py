@@ -264,3 +264,24 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"schema": 1', '"schema": 9'))
     with pytest.raises(ValueError, match="schema 9 is not known"):
         ImageExplanation.load(path)
+
+
+def test_the_map_lies_over_what_the_model_sees() -> None:
+    """A model that cuts out the middle: the picture shown is cut in the same way."""
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 40, 3), dtype=np.uint8)
+    pixels[:, :, 2] //= 4
+
+    def middle(image: Image.Image) -> torch.Tensor:
+        cut = np.asarray(image)[4:16, 14:26].astype(np.float32)
+        return (torch.from_numpy(cut).permute(2, 0, 1) / 255 - 0.45) / 0.22
+
+    class Mean(torch.nn.Module):
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            return pictures.mean(dim=(2, 3))[:, :2]
+
+    explainer = ImageExplainer(Mean(), preprocess=middle, grid=(4, 4), progress=False)
+    explanation = explainer(Image.fromarray(pixels), rows=4)
+    expected = pixels[4:16, 14:26].astype(int)
+    assert explanation.image.shape == expected.shape
+    assert np.abs(explanation.image - expected).mean() < 10, "colours but for the cut's own mean"
+    assert np.corrcoef(explanation.image.ravel(), expected.ravel())[0, 1] > 0.99

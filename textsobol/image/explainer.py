@@ -10,7 +10,7 @@ from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
 from textsobol.image.game import ImageGame
 from textsobol.image.perturbations import Perturbation, perturbation_named
-from textsobol.image.pictures import to_look_at
+from textsobol.image.pictures import as_seen
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
@@ -154,7 +154,7 @@ class ImageExplainer:
             progress.more(budget or (rows or 1) * (d + 2))
             found = game.attributed(known, budget=budget, seed=seed, **options)
         return ImageExplanation(
-            image=to_look_at(image),
+            image=as_seen(image, game.picture),
             regions=game.regions,
             scores=_region_scores(found, game.labels),
             probabilities=game.probabilities,

@@ -51,7 +51,7 @@ class ImageExplanation:
     """Which regions made a classifier decide as it did.
 
     Attributes:
-        image: the picture to look at ``(height, width, 3)``, 8 bits.
+        image: the picture as the model sees it ``(height, width, 3)``, 8 bits.
         regions: which pixels belong together, in the size that the model sees.
         scores: by label.
         probabilities: what the classifier says of the whole picture, by label.
