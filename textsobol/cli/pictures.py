@@ -89,9 +89,9 @@ def image(
     if out is not None and out.suffix in _SUFFIXES[:3] and find_spec("matplotlib") is None:
         fail(ImportError('plots need matplotlib: pip install "textsobol[image]"'))
     try:
-        from textsobol.image.pictures import opened
+        from textsobol.image.pictures import loaded
 
-        picture = opened(file)
+        picture = loaded(file)  # before the model, which takes longer
         hush_transformers()
         from textsobol.image.explainer import ImageExplainer
 
@@ -120,8 +120,4 @@ def image(
     if as_json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
         return
-    from rich.console import Console
-
-    from textsobol.render.terminal import show_picture
-
-    show_picture(explanation, Console())
+    explanation.show()

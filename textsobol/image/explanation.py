@@ -184,6 +184,14 @@ class ImageExplanation:
 
         return plot_overlay(self, kinds or ("score",), axes=axes)
 
+    def show(self) -> None:
+        """Print the map to the terminal, in colours."""
+        from rich.console import Console
+
+        from textsobol.render.terminal import show_picture
+
+        show_picture(self, Console())
+
     def __repr__(self) -> str:
         down, across = np.unravel_index(
             int(np.argmax(self.map(size="grid"))), self.map(size="grid").shape

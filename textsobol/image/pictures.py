@@ -89,20 +89,18 @@ def as_seen(image: Any, prepared: Tensor) -> Array:
     return np.asarray(np.clip(np.round(coloured), 0, 255), dtype=np.uint8)
 
 
-def opened(path: str | PathLike[str]) -> Any:
-    """A picture file, with the turn that a camera has noted."""
-    pil = _pillow("reading picture files")
-    try:
-        with pil.open(path) as file:
-            return _upright(file)
-    except OSError as error:
-        raise ValueError(f"cannot read the picture {str(path)!r}: {error}") from error
-
-
-def _upright(file: Any) -> Any:
+def loaded(image: Any) -> Any:
+    """A picture file, with the turn that a camera has noted; other pictures as they are."""
+    if not isinstance(image, str | PathLike):
+        return image
+    pillow = _pillow("reading picture files")
     from PIL import ImageOps
 
-    return ImageOps.exif_transpose(file).convert("RGB")
+    try:
+        with pillow.open(image) as file:
+            return ImageOps.exif_transpose(file).convert("RGB")
+    except OSError as error:
+        raise ValueError(f"cannot read the picture {str(image)!r}: {error}") from error
 
 
 def as_data_uri(image: Array) -> str:
