@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 HERE = Path(__file__).parent.parent / "examples"
 WRITTEN = {
     "highlight_html": ["review.html", "review.png"],
+    "image": ["picture.png"],
     "report": ["comparison.html", "report.html"],
 }
 

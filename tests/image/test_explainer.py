@@ -209,15 +209,20 @@ def test_the_batch_changes_nothing() -> None:
     np.testing.assert_array_equal(small, large)
 
 
-def test_a_round_trip_keeps_everything(tmp_path: Path) -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=8)
-    explanation.save(tmp_path / "x.npz")
-    again = ImageExplanation.load(tmp_path / "x.npz")
+@pytest.mark.parametrize("suffix", ["npz", "json"])
+@pytest.mark.parametrize("segmented", [False, True])
+def test_a_round_trip_keeps_everything(tmp_path: Path, suffix: str, segmented: bool) -> None:
+    segments = np.arange(144).reshape(12, 12) // 20 if segmented else None
+    picture = np.random.default_rng(0).integers(0, 256, (12, 12, 3), dtype=np.uint8)
+    explainer = ImageExplainer(both, grid=(4, 4), labels=["both"], upsampling="bilinear")
+    explanation = explainer(picture, rows=8, segments=segments)
+    explanation.save(tmp_path / f"x.{suffix}")
+    again = ImageExplanation.load(tmp_path / f"x.{suffix}")
     for kind in ("score", "total", "first", "interaction", "error"):
         np.testing.assert_array_equal(again.map(kind), explanation.map(kind))
     np.testing.assert_array_equal(again.image, explanation.image)
+    np.testing.assert_array_equal(again.regions.of_pixel, explanation.regions.of_pixel)
     assert again.to_dict() == explanation.to_dict()
-    explanation.save(tmp_path / "x.json")
     with pytest.raises(ValueError, match=r"known: \.npz"):
         explanation.save(tmp_path / "x.txt")
 
@@ -250,3 +255,33 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
 
     classifier = TorchClassifier(Small(), "softmax", "small", None, None)
     assert classifier.outputs(torch.ones(7, 3, 12, 12)).shape == (7, 2)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=4)
+    path = tmp_path / "x.json"
+    explanation.save(path)
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 9'))
+    with pytest.raises(ValueError, match="schema 9 is not known"):
+        ImageExplanation.load(path)
+
+
+def test_the_map_lies_over_what_the_model_sees() -> None:
+    """A model that cuts out the middle: the picture shown is cut in the same way."""
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 40, 3), dtype=np.uint8)
+    pixels[:, :, 2] //= 4
+
+    def middle(image: Image.Image) -> torch.Tensor:
+        cut = np.asarray(image)[4:16, 14:26].astype(np.float32)
+        return (torch.from_numpy(cut).permute(2, 0, 1) / 255 - 0.45) / 0.22
+
+    class Mean(torch.nn.Module):
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            return pictures.mean(dim=(2, 3))[:, :2]
+
+    explainer = ImageExplainer(Mean(), preprocess=middle, grid=(4, 4), progress=False)
+    explanation = explainer(Image.fromarray(pixels), rows=4)
+    expected = pixels[4:16, 14:26].astype(int)
+    assert explanation.image.shape == expected.shape
+    assert np.abs(explanation.image - expected).mean() < 10, "colours but for the cut's own mean"
+    assert np.corrcoef(explanation.image.ravel(), expected.ravel())[0, 1] > 0.99

@@ -10,7 +10,7 @@ from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
 from textsobol.image.game import ImageGame
 from textsobol.image.perturbations import Perturbation, perturbation_named
-from textsobol.image.pictures import to_look_at
+from textsobol.image.pictures import as_seen, loaded
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
@@ -111,7 +111,7 @@ class ImageExplainer:
         """Explain a picture.
 
         Args:
-            image: a PIL picture, an array ``(height, width[, channels])`` or a tensor
+            image: a file, a PIL picture, an array ``(height, width[, channels])`` or a tensor
                 ``(channels, height, width)``.
             segments: a number for every pixel that the model sees, instead of the grid.
             budget: forward passes allowed; by default 32 base rows, the paper's.
@@ -129,6 +129,7 @@ class ImageExplainer:
             seed: the same seed gives the same explanation.
         """
         start = time.perf_counter()
+        image = loaded(image)
         known = method_named(method)
         options = checked_options(
             method,
@@ -154,7 +155,7 @@ class ImageExplainer:
             progress.more(budget or (rows or 1) * (d + 2))
             found = game.attributed(known, budget=budget, seed=seed, **options)
         return ImageExplanation(
-            image=to_look_at(image),
+            image=as_seen(image, game.picture),
             regions=game.regions,
             scores=_region_scores(found, game.labels),
             probabilities=game.probabilities,
@@ -188,7 +189,7 @@ class ImageExplainer:
                 perturbation.
             labels: see `__call__`.
         """
-        return self._game(image, segments, labels, pixels=pixels, baseline=baseline)
+        return self._game(loaded(image), segments, labels, pixels=pixels, baseline=baseline)
 
     def _game(
         self,

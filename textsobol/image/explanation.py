@@ -51,7 +51,7 @@ class ImageExplanation:
     """Which regions made a classifier decide as it did.
 
     Attributes:
-        image: the picture to look at ``(height, width, 3)``, 8 bits.
+        image: the picture as the model sees it ``(height, width, 3)``, 8 bits.
         regions: which pixels belong together, in the size that the model sees.
         scores: by label.
         probabilities: what the classifier says of the whole picture, by label.
@@ -119,11 +119,15 @@ class ImageExplanation:
             "settings": dict(self.settings),
         }
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *kinds: str) -> None:
         """Write the explanation to a file; the suffix says how.
 
         ``.npz`` and ``.json`` hold everything, and `load` reads them again. ``.png``, ``.svg`` and
         ``.pdf`` are plots and need matplotlib.
+
+        Args:
+            path: the file.
+            kinds: of the maps in a plot; see `plot`.
         """
         path = Path(path)
         suffix = path.suffix.lower()
@@ -141,7 +145,7 @@ class ImageExplanation:
         elif suffix in (".png", ".svg", ".pdf"):
             from textsobol.render.overlays import save_overlay
 
-            save_overlay(self, path)
+            save_overlay(self, path, kinds or ("score",))
         else:
             known = ".npz, .json, .png, .svg, .pdf"
             raise ValueError(f"cannot save as {suffix or 'a file without suffix'}; known: {known}")
@@ -179,6 +183,14 @@ class ImageExplanation:
         from textsobol.render.overlays import plot_overlay
 
         return plot_overlay(self, kinds or ("score",), axes=axes)
+
+    def show(self) -> None:
+        """Print the map to the terminal, in colours."""
+        from rich.console import Console
+
+        from textsobol.render.terminal import show_picture
+
+        show_picture(self, Console())
 
     def __repr__(self) -> str:
         down, across = np.unravel_index(

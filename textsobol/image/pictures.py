@@ -69,20 +69,38 @@ def to_look_at(image: Any) -> Array:
     return np.round(255 * values).astype(np.uint8)
 
 
-def opened(path: str | PathLike[str]) -> Any:
-    """A picture file, with the turn that a camera has noted."""
-    pil = _pillow("reading picture files")
-    try:
-        with pil.open(path) as file:
-            return _upright(file)
-    except OSError as error:
-        raise ValueError(f"cannot read the picture {str(path)!r}: {error}") from error
+def as_seen(image: Any, prepared: Tensor) -> Array:
+    """The picture in 8 bits as the model sees it: cut out and scaled, in its own colours.
+
+    Args:
+        image: as it was given.
+        prepared: what the model takes ``(1, channels, height, width)``. How its numbers came
+            about is not known; mean and spread of every channel are brought back to the picture's.
+    """
+    whole = to_look_at(image)
+    values = prepared[0].double().cpu().numpy().transpose(1, 2, 0)
+    if whole.shape == values.shape:
+        return whole
+    if values.shape[2] != 3:
+        return to_look_at(prepared)
+    across = (0, 1)
+    spread = np.where(values.std(across) > 0, values.std(across), 1.0)
+    coloured = (values - values.mean(across)) / spread * whole.std(across) + whole.mean(across)
+    return np.asarray(np.clip(np.round(coloured), 0, 255), dtype=np.uint8)
 
 
-def _upright(file: Any) -> Any:
+def loaded(image: Any) -> Any:
+    """A picture file, with the turn that a camera has noted; other pictures as they are."""
+    if not isinstance(image, str | PathLike):
+        return image
+    pillow = _pillow("reading picture files")
     from PIL import ImageOps
 
-    return ImageOps.exif_transpose(file).convert("RGB")
+    try:
+        with pillow.open(image) as file:
+            return ImageOps.exif_transpose(file).convert("RGB")
+    except OSError as error:
+        raise ValueError(f"cannot read the picture {str(image)!r}: {error}") from error
 
 
 def as_data_uri(image: Array) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,12 +15,15 @@ from rich.text import Text
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
 from textsobol.render.view import is_signed, strongest_of
+from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
+    from textsobol.image.explanation import ImageExplanation
     from textsobol.text.explanation import TextExplanation
 
 _BAR = 16
 _PAIRS = 5  # listed
+_CELLS = 16  # of a map down and across, at most
 
 
 def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> None:
@@ -37,7 +41,7 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
 
 
-def _footer(explanation: TextExplanation) -> str:
+def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     settings, cost = explanation.settings, explanation.cost
     facts = [
         str(settings.get("estimator", settings.get("method"))),
@@ -47,6 +51,39 @@ def _footer(explanation: TextExplanation) -> str:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
     return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
+
+
+def show_picture(explanation: ImageExplanation, console: Console) -> None:
+    """Print the map as tenths of its strongest score, in colours for and against."""
+    values = _shrunk(explanation.map())
+    strongest = float(abs(values).max())
+    console.print(_headline(explanation, "regions"))
+    console.print()
+    for row in values:
+        line = Text(" ")
+        for value in row.tolist():
+            share = value / strongest if strongest > 0 else 0.0
+            tenths = round(10 * share)
+            line.append(f"{tenths:+3d} " if tenths else "  . ", style=_style(share))
+        console.print(line)
+    console.print(
+        f" tenths of the strongest score, {strongest:.3f}; + for {one_line(explanation.label)}, "
+        "- against it",
+        style="dim", highlight=False, markup=False, emoji=False,
+    )  # fmt: skip
+    console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
+
+
+def _shrunk(values: Floats) -> Floats:
+    """Means over blocks, so that a map of pixels fits a terminal."""
+    for axis in (0, 1):
+        places = np.linspace(0, values.shape[axis], min(_CELLS, values.shape[axis]) + 1)
+        starts, ends = places[:-1].astype(int), places[1:].astype(int)
+        values = np.stack(
+            [values.take(range(a, b), axis).mean(axis) for a, b in zip(starts, ends, strict=True)],
+            axis,
+        )
+    return values
 
 
 def show_comparison(
@@ -140,14 +177,14 @@ def as_text(explanation: TextExplanation) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
-def _headline(explanation: TextExplanation) -> Text:
+def _headline(explanation: TextExplanation | ImageExplanation, of: str = "words") -> Text:
     shares = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{one_line(label)} {share:.3f}" for label, share in shares[:5])
     shown += ", ..." if len(shares) > 5 else ""
     line = Text(one_line(explanation.prediction), style="bold")
     line.append(f"  ({shown})", style="not bold")
     if explanation.label != explanation.prediction:
-        line.append(f"  words for and against {one_line(explanation.label)}", style="not bold")
+        line.append(f"  {of} for and against {one_line(explanation.label)}", style="not bold")
     return line
 
 

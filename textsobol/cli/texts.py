@@ -1,27 +1,19 @@
-"""The command line: ``textsobol explain`` and ``textsobol compare``."""
+"""``textsobol explain`` and ``textsobol compare``."""
 
 import json
 import sys
-import warnings
 import webbrowser
 from collections.abc import Callable
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from textsobol import __version__
+from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Which words made a text classifier decide as it did, and how sure that answer is.",
-)
-_COULD_NOT_EXPLAIN = 1
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
 
 
@@ -32,23 +24,6 @@ class Score(StrEnum):
     probability = "probability"
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"textsobol {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """Which words made a text classifier decide as it did, and how sure that answer is."""
-
-
-@app.command()
 def explain(
     text: Annotated[
         str | None,
@@ -148,13 +123,13 @@ def explain(
     """
     if open_page and html is None:
         raise typer.BadParameter("--open needs --html FILE")
-    _check_suffix("--html", html, (".html",))
-    _check_suffix("--png", png, (".png", ".svg"))
+    check_suffix("--html", html, (".html",))
+    check_suffix("--png", png, (".png", ".svg"))
     if png is not None and find_spec("matplotlib") is None:
-        _fail(ImportError('--png needs matplotlib: pip install "textsobol[plot]"'))
+        fail(ImportError('--png needs matplotlib: pip install "textsobol[plot]"'))
     content = _content(text)
     if not content.strip():
-        _fail(ValueError("nothing to explain: the text is empty or blank"))
+        fail(ValueError("nothing to explain: the text is empty or blank"))
     try:
         (explanation,) = _explain(
             content,
@@ -177,8 +152,8 @@ def explain(
         )
         for path in filter(None, (html, png)):
             explanation.save(path)
-    except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
-        _fail(error)
+    except EXPECTED as error:
+        fail(error)
     if open_page and html is not None:
         webbrowser.open(html.resolve().as_uri())
     if as_json:
@@ -189,7 +164,6 @@ def explain(
     show(explanation, Console(), top=top)
 
 
-@app.command()
 def compare(
     text: Annotated[
         str, typer.Argument(help="The text, a file with a text, or - for standard input.")
@@ -239,7 +213,7 @@ def compare(
 
     names = [name for given in (*(methods or ()), *(more or ())) for name in given.split(",")]
     names = list(dict.fromkeys(names)) or ["sobol", "occlusion"]
-    _check_suffix("--html", html, (".html",))
+    check_suffix("--html", html, (".html",))
     content = _content(text)
     try:
         for name in names:
@@ -258,19 +232,9 @@ def compare(
         found = dict(zip(names, explanations, strict=True))
         if html is not None:
             save_comparison(found, html)
-    except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
-        _fail(error)
+    except EXPECTED as error:
+        fail(error)
     show_comparison(found, Console(), top=top)
-
-
-def _check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None:
-    """Before the model is asked: a wrong name should not cost a minute of waiting."""
-    if path is None:
-        return
-    if path.suffix.lower() not in known:
-        raise typer.BadParameter(f"{option} needs a file that ends in {' or '.join(known)}")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"{option}: there is no directory {str(path.parent)!r}")
 
 
 def _content(text: str | None) -> str:
@@ -297,29 +261,9 @@ def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
 
 def _explain(text: str, making: dict[str, Any], *askings: dict[str, Any], quiet: bool) -> list[Any]:
     """An explanation for each of the ways that are asked for, by one explainer."""
-    _hush_transformers()
+    hush_transformers()
     from textsobol.text.explainer import TextExplainer
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with told_warnings(quiet=quiet):
         explainer = TextExplainer(making.pop("model"), progress=not quiet, **making)
-        explanations = [explainer(text, **asking) for asking in askings]
-    if not quiet:
-        errors = Console(stderr=True, highlight=False)
-        ours = [w for w in caught if w.category.__module__.startswith("textsobol")]
-        for message in dict.fromkeys(str(warning.message) for warning in ours):
-            errors.print(f"warning: {message}", style="yellow", markup=False)
-    return explanations
-
-
-def _hush_transformers() -> None:
-    """No bar for loading weights, no advice: a command prints what was asked for."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-
-
-def _fail(error: Exception) -> NoReturn:
-    Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)
-    raise typer.Exit(_COULD_NOT_EXPLAIN)
+        return [explainer(text, **asking) for asking in askings]

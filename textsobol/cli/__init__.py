@@ -1,0 +1,36 @@
+"""The command line: ``textsobol``."""
+
+from typing import Annotated
+
+import typer
+
+from textsobol import __version__
+from textsobol.cli.pictures import image
+from textsobol.cli.texts import compare, explain
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Which words made a text classifier decide as it did, and how sure that answer is.",
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"textsobol {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Which words made a text classifier decide as it did, and how sure that answer is."""
+
+
+for command in (explain, compare, image):
+    app.command()(command)

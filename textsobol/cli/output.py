@@ -1,0 +1,52 @@
+"""What all commands share: checks before the work, and how failures and warnings are told."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
+"""Errors that a person can mend: told in a line, without a traceback."""
+_COULD_NOT_EXPLAIN = 1
+
+
+def check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None:
+    """Before the model is asked: a wrong name should not cost a minute of waiting."""
+    if path is None:
+        return
+    if path.suffix.lower() not in known:
+        raise typer.BadParameter(f"{option} needs a file that ends in {' or '.join(known)}")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"{option}: there is no directory {str(path.parent)!r}")
+
+
+@contextmanager
+def told_warnings(*, quiet: bool) -> Iterator[None]:
+    """Our own warnings as lines of their own, each once; those of others are left out."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    if quiet:
+        return
+    errors = Console(stderr=True, highlight=False)
+    ours = [w for w in caught if w.category.__module__.startswith("textsobol")]
+    for message in dict.fromkeys(str(warning.message) for warning in ours):
+        errors.print(f"warning: {message}", style="yellow", markup=False)
+
+
+def hush_transformers() -> None:
+    """No bar for loading weights, no advice: a command prints what was asked for."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+
+
+def fail(error: Exception) -> NoReturn:
+    """End the command with a message."""
+    Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)
+    raise typer.Exit(_COULD_NOT_EXPLAIN)

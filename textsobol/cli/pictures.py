@@ -1,0 +1,123 @@
+"""``textsobol image``."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
+
+_SUFFIXES = (".png", ".svg", ".pdf", ".npz", ".json")
+_KINDS = ("score", "total", "first", "interaction", "error")
+
+
+def image(
+    file: Annotated[
+        Path, typer.Argument(help="The picture: .jpg, .png ...", exists=True, dir_okay=False)
+    ],
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="Directory or hub id of an image classifier."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the map over the picture (.png, .svg, .pdf), or all numbers (.npz, .json).",
+            show_default=False,
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Maps in the plot: score, total, first, interaction, error; may be repeated.",
+            show_default="score",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Label to look at; the predicted one by default.", show_default=False),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="sobol, or another: occlusion, rise, gradcam, saliency ...")
+    ] = "sobol",
+    grid: Annotated[int, typer.Option(help="Cells down and across that come and go.")] = 11,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Forward passes allowed. By default 32 for every cell, as in the paper.",
+            show_default=False,
+        ),
+    ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper", help="The paper's masks of real numbers and its estimator, N = 32."
+        ),
+    ] = False,
+    perturbation: Annotated[
+        str, typer.Option(help="What happens to a cell left out: inpaint, blur, amplitude.")
+    ] = "inpaint",
+    batch: Annotated[int, typer.Option(help="Pictures that are forwarded together.")] = 32,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on one line.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
+    ] = False,
+) -> None:
+    """Explain a picture: which of its regions made an image classifier decide.
+
+    Cells of a grid are left out at random. A cell's score is the share of the model's variation
+    that it has a part in, with a minus if it speaks against the label.
+
+    For example:
+
+    textsobol image cat.jpg --model DIRECTORY --out cat.png
+
+    textsobol image cat.jpg --model DIRECTORY --out cat.png --kind total --kind first
+
+    textsobol image cat.jpg --model DIRECTORY --method gradcam --out cam.png
+    """
+    check_suffix("--out", out, _SUFFIXES)
+    kinds = list(kind or ["score"])
+    unknown = [name for name in kinds if name not in _KINDS]
+    if unknown:
+        raise typer.BadParameter(f"--kind {unknown[0]}: known are {', '.join(_KINDS)}")
+    if out is not None and out.suffix in _SUFFIXES[:3] and find_spec("matplotlib") is None:
+        fail(ImportError('plots need matplotlib: pip install "textsobol[image]"'))
+    try:
+        from textsobol.image.pictures import loaded
+
+        picture = loaded(file)  # before the model, which takes longer
+        hush_transformers()
+        from textsobol.image.explainer import ImageExplainer
+
+        with told_warnings(quiet=quiet):
+            explainer = ImageExplainer(
+                model,
+                grid=(grid, grid),
+                perturbation=perturbation,
+                batch=batch,
+                progress=not quiet,
+            )
+            explanation = explainer(
+                picture,
+                label=label,
+                labels=3 if label is None else [label],
+                method=method,
+                budget=budget,
+                seed=seed,
+                keep=None if paper else 0.5,
+                sign="occlusion" if paper else "mean",
+            )
+        if out is not None:
+            explanation.save(out, *kinds)
+    except EXPECTED as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
+        return
+    explanation.show()
