@@ -105,7 +105,8 @@ def sanity_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
     for stage in dict.fromkeys(line["stage"] for line in lines):
         own = [line for line in lines if line["stage"] == stage]
         means = [mean_and_spread(own, name)[0] for name in ("correlation", "absolute")]
-        yield [stage, *(f"{mean:+.3f}" for mean in means), str(len(own))]
+        n_told = sum(line["correlation"] is not None for line in own)
+        yield [stage, *(f"{mean:+.3f}" for mean in means), str(n_told)]
 
 
 def told(value: float) -> float | None:

@@ -56,6 +56,10 @@ def drawn_by_default(run: Run) -> list[Summary]:
     return list(best.values())
 
 
+def _titled(run: Run) -> str:
+    return f"{run.model}, n = {run.n_inputs:,}" if run.reading.shows_n else run.model
+
+
 def _usual(run: Run) -> list[Summary]:
     return [s for s in run.summaries if run.reading.drawing.is_usual(s.variant)]
 
@@ -74,7 +78,7 @@ def deletion_figure(runs: Sequence[Run], draw: Sequence[str] = ()) -> Figure:
     for run in runs:
         named = [s for s in run.summaries if s.variant.name in draw]
         drawn = named if draw else drawn_by_default(run)
-        panels.append((run.model, _deletion_curves(drawn, run.reading.drawing)))
+        panels.append((_titled(run), _deletion_curves(drawn, run.reading.drawing)))
     figure, all_axes = labelled_panels(panels)
     for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
         axes.set_xlabel(run.reading.drawing.x_label)
@@ -93,7 +97,8 @@ def _deletion_curves(summaries: Sequence[Summary], drawing: Drawing) -> list[Cur
         label = _described(variant)
         if variant.asked is not None:
             label += f", {drawing.passes_in_words(variant.asked)}"
-        curves.append(Curve(label, drawing.x_of(len(y)), y.tolist(), colour, dashes))
+        x = drawing.x_of(len(y))
+        curves.append(Curve(label, x, y.tolist()[: len(x)], colour, dashes))
     return curves
 
 
@@ -103,7 +108,7 @@ def passes_figure(runs: Sequence[Run]) -> Figure:
     A line joins what differs in the number of passes only, of usual variants. Methods whose
     passes cannot be chosen are levels.
     """
-    panels = [(run.model, _passes_curves(run)) for run in runs]
+    panels = [(_titled(run), _passes_curves(run)) for run in runs]
     figure, all_axes = labelled_panels(panels)
     for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
         against_passes(axes, curves)

@@ -32,7 +32,7 @@ class Drawing:
 
     Attributes:
         x_label: what the deletion curves are drawn against.
-        x_of: the number of points of a curve to their places.
+        x_of: the number of points of a curve to the places of those that are drawn, the first.
         passes_label: what deletion is drawn against in the figure of passes.
         passes_in_words: so many passes, as labels say it.
         references: methods whose passes cannot be chosen, drawn as levels.

@@ -57,9 +57,9 @@ def run(
     """
     from benchmarks.imagenet.run import KEY
     from benchmarks.imagenet.run import run as run_all
-    from benchmarks.imagenet.ways import all_names, ways
+    from benchmarks.imagenet.ways import NAMES, ways
 
-    names = all_names() if methods == "all" else methods.split(",")
+    names = NAMES if methods == "all" else methods.split(",")
     setup = _setup(model, data, grid, score, batch)
     asked = ways(names, setup.n_cells, [int(masks) for masks in rise_masks.split(",")])
     path = out / f"{setup.model.name}.jsonl"

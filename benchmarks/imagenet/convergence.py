@@ -29,11 +29,9 @@ GRID = (7, 7)  # RISE's, and that of the paper's comparison
 PASSES = (500, 1000, 2000, 4000, 7000)
 CONVERGED = 10_000
 METHODS = {"jansen": "Sobol total, the paper's", "flip": "Sobol total, flip", "rise": "RISE"}
-CAPTION = (
-    f"Rank correlation with the map that the method itself gives after {CONVERGED:,} passes, of "
-    "all pixels: mean (standard deviation), then that of the means of the cells. The paper has, "
-    "for EfficientNet and 500 images, 0.80 (Sobol) and 0.65 (RISE) with 1,000 passes, 0.97 and "
-    "0.73 with 7,000."
+_IN_THE_PAPER = (
+    "The paper has, for EfficientNet and 500 images, 0.80 (Sobol) and 0.65 (RISE) with 1,000 "
+    "passes, 0.97 and 0.73 with 7,000."
 )
 
 
@@ -119,23 +117,41 @@ def header() -> list[str]:
 
 def convergence_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
     """Rows of a table: passes, and the correlations of each method."""
+    by_method = {method: _by_passes(lines, method) for method in METHODS}
     for passes in sorted({line["passes"] for line in lines}):
-        cells = [f"{passes:,}"]
-        for method in METHODS:
-            own = [x for x in lines if (x["method"], x["passes"]) == (method, passes)]
-            mean, spread = mean_and_spread(own, "correlation")
-            by_cell, _ = mean_and_spread(own, "cells")
-            cells.append(f"{mean:.3f} ({spread:.3f}), {by_cell:.3f}, n = {len(own)}")
-        yield cells
+        yield [f"{passes:,}", *(_cell(by_method[method].get(passes, [])) for method in METHODS)]
+
+
+def _cell(lines: Sequence[Line]) -> str:
+    if not lines:
+        return ""
+    mean, spread = mean_and_spread(lines, "correlation")
+    by_cell, _ = mean_and_spread(lines, "cells")
+    return f"{mean:.3f} ({spread:.3f}), {by_cell:.3f}, n = {len(lines)}"
+
+
+def _by_passes(lines: Sequence[Line], method: str) -> dict[int, list[Line]]:
+    """Lines of a method that tell a correlation; those of a constant map do not."""
+    found: dict[int, list[Line]] = {}
+    for line in sorted(lines, key=lambda line: int(line["passes"])):
+        if line["method"] == method and line["correlation"] is not None:
+            found.setdefault(line["passes"], []).append(line)
+    return found
 
 
 def convergence_table(results: Results) -> Table:
     """The table with its caption, for the report."""
     rows = [[Cell(cell) for cell in row] for row in convergence_rows(results.lines)]
-    down, across = results.settings["grid"]
-    title = f"Convergence of {results.settings['model']} at {down} x {across} cells"
-    shared = "continues the same rows" if results.settings["shares_rows"] else "shares no rows"
-    return Table(title, f"{CAPTION} Here the converged map {shared}.", header(), [("", rows)])
+    settings = results.settings
+    shared = "the same rows, continued" if settings["shares_rows"] else "other rows"
+    caption = (
+        f"Rank correlation of all pixels with the map that the method itself gives after "
+        f"{settings['converged']:,} passes ({shared}): mean (standard deviation), then that of "
+        f"the means of the cells. {_IN_THE_PAPER}"
+    )
+    down, across = settings["grid"]
+    title = f"Convergence of {settings['model']} at {down} x {across} cells"
+    return Table(title, caption, header(), [("", rows)])
 
 
 def convergence_figure(results: Results) -> Figure:
@@ -144,14 +160,9 @@ def convergence_figure(results: Results) -> Figure:
 
     curves = []
     for (method, title), (colour, dashes) in zip(METHODS.items(), plain_styles(), strict=False):
-        own = [line for line in results.lines if line["method"] == method]
-        by_passes: dict[int, list[Line]] = {}
-        for line in own:
-            if line["correlation"] is not None:
-                by_passes.setdefault(line["passes"], []).append(line)
-        if not by_passes:
+        ordered = list(_by_passes(results.lines, method).values())
+        if not ordered:
             continue
-        ordered = [by_passes[passes] for passes in sorted(by_passes)]
         x = [float(np.mean([line["rows"] for line in lines])) for lines in ordered]
         means = [mean_with_interval([line["correlation"] for line in lines]) for lines in ordered]
         y, errors = [m.mean for m in means], [(m.low, m.high) for m in means]

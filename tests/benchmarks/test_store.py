@@ -1,25 +1,17 @@
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks.store import Store
+from tests.benchmarks.killing import lines, whole_and_killed
 
 SETTINGS = {"model": "m", "seed": 0, "_command": "first"}
 
 
 def store(path: Path, **settings: object) -> Store:
     return Store(path, {**SETTINGS, **settings}, ("name", "place"))
-
-
-def lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def test_results_are_found_again(tmp_path: Path) -> None:
@@ -32,7 +24,7 @@ def test_results_are_found_again(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="already"):
             second.add({"name": "a", "place": 1})
     assert [line["place"] for line in lines(path) if "settings" not in line] == [1, 2]
-    commands = [line["settings"]["_command"] for line in lines(path) if "settings" in line]  # type: ignore[index]
+    commands = [line["settings"]["_command"] for line in lines(path) if "settings" in line]
     assert commands == ["first", "second"]
 
 
@@ -84,13 +76,6 @@ def test_settings_and_keys_may_be_of_any_kind(tmp_path: Path) -> None:
         second.add({"name": ["a"], "place": None})
 
 
-def benchmark(out: Path, model: Path, data: Path) -> list[str]:
-    return [
-        sys.executable, "-m", "benchmarks.imdb", "run", "--model", str(model), "--data", str(data),
-        "--methods", "flip,occlusion,rise,random,greedy", "--limit", "6", "--out", str(out),
-    ]  # fmt: skip
-
-
 def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(tmp_path: Path) -> None:
     from tests.text.tiny import counting_bert, tokenizer
 
@@ -104,30 +89,13 @@ def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(tmp_path: Path)
         {"text": " ".join(drawn.choices(words, k=20)), "label": k % 2, "id": k} for k in range(8)
     ]
     data.write_text("\n".join(map(json.dumps, reviews)))
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    subprocess.run(benchmark(tmp_path / "whole", model, data), check=True, **quiet)  # type: ignore[call-overload]
-    wanted = lines(tmp_path / "whole" / "tiny.jsonl")
-    path = tmp_path / "killed" / "tiny.jsonl"
-    for kill in (1, 2):
-        process = subprocess.Popen(
-            benchmark(tmp_path / "killed", model, data),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 300
-        # Killed in the middle: after some results, before all of them.
-        while process.poll() is None and time.monotonic() < deadline:
-            if path.exists() and path.read_bytes().count(b"\n") > kill * len(wanted) // 3:
-                os.kill(process.pid, signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        process.wait()
-        assert len(lines_if_whole(path)) < len(wanted), "it was killed too late"
-    subprocess.run(benchmark(tmp_path / "killed", model, data), check=True, **quiet)  # type: ignore[call-overload]
-    found = [line for line in lines(path) if "settings" not in line]
+
+    def benchmark(out: Path) -> list[str]:
+        return [
+            "-m", "benchmarks.imdb", "run", "--model", str(model), "--data", str(data),
+            "--methods", "flip,occlusion,rise,random,greedy", "--limit", "6", "--out", str(out),
+        ]  # fmt: skip
+
+    wanted, found = whole_and_killed(benchmark, tmp_path, "tiny.jsonl")
     assert len({(line["variant"], line["review"]) for line in found}) == len(found)
-    assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, wanted[1:]))
-
-
-def lines_if_whole(path: Path) -> list[str]:
-    return path.read_text(errors="replace").splitlines()
+    assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, wanted))

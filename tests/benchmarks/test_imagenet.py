@@ -1,0 +1,208 @@
+"""The ImageNet benchmark on a small model: everything runs, resumes, and counts what it should."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("PIL", reason="the bench extra is not installed")
+
+from benchmarks.imagenet.__main__ import app
+from benchmarks.imagenet.data import class_names, photos
+from benchmarks.imagenet.model import load
+from benchmarks.imagenet.run import Picture, Setup
+from benchmarks.imagenet.ways import NAMES, flip, planned, ways
+from benchmarks.passes import Memory, explained, keys_of
+from tests.benchmarks.killing import whole_and_killed
+from tests.benchmarks.photos import photo_directory, tiny_resnet
+from textsobol.metrics import pixel_faithfulness
+
+run = CliRunner().invoke
+GRID = (4, 4)
+N_CELLS = 16
+SMALL = ["--grid", "4x4", "--steps", "8", "--rise-masks", "20,40"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return photo_directory(
+        tmp_path_factory.mktemp("photos") / "data", ["5 5 30 30;10 20 40 39"] * 5
+    )
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_resnet(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def setup(data: Path, model: Path) -> Setup:
+    return Setup(load(str(model)), class_names(data), GRID, "logit", batch=8)
+
+
+@pytest.fixture
+def common(data: Path, model: Path) -> list[str]:
+    return ["--model", str(model), "--data", str(data)]
+
+
+def results(path: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [line for line in lines if "settings" not in line]
+
+
+def test_a_smoke_run_of_all_methods(common: list[str], tmp_path: Path) -> None:
+    done = run(app, ["run", *common, *SMALL, "--limit", "2", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    lines = results(tmp_path / "tiny.jsonl")
+    expected = {name for way in ways(NAMES, N_CELLS, [20, 40]) for name in way.names}
+    assert {line["variant"] for line in lines} == expected
+    assert len(lines) == 2 * len(expected)
+    for line in lines:
+        assert len(line["deletion"]) == len(line["insertion"]) == 9
+        # From the whole picture to none of it, and back.
+        assert line["deletion"][0] == pytest.approx(line["insertion"][-1], abs=1e-5)
+        assert line["deletion"][-1] == pytest.approx(line["insertion"][0], abs=1e-5)
+        assert line["right"] == (line["label"] == line["true"])
+        assert line["points_at_15"] >= line["points_at"]
+    for photo in {line["image"] for line in lines}:
+        starts = [line["deletion"][0] for line in lines if line["image"] == photo]
+        assert starts == pytest.approx([starts[0]] * len(starts), abs=1e-5)
+    report = tmp_path / "report"
+    done = run(app, ["report", str(tmp_path / "tiny.jsonl"), "--out", str(report)])
+    assert done.exit_code == 0, done.output
+    assert "Guided backprop" in (report / "report.md").read_text()
+
+
+def test_more_methods_and_photos_can_be_added(common: list[str], tmp_path: Path) -> None:
+    def added(*options: str) -> str:
+        done = run(app, ["run", *common, *SMALL, "--out", str(tmp_path), *options])
+        assert done.exit_code == 0, done.output
+        return done.stdout.split(" results")[0]
+
+    assert added("--methods", "occlusion,random", "--images", "2") == "4"
+    assert added("--methods", "occlusion,random", "--limit", "2", "--batch", "3") == "0"
+    assert added("--methods", "saliency", "--limit", "3") == "3"
+    refused = run(app, ["run", *common, *SMALL, "--score", "probability", "--out", str(tmp_path)])
+    assert "score: 'logit' there, 'probability' here" in str(refused.exception) + refused.output
+    refused = run(app, ["run", *common, "--grid", "4", "--out", str(tmp_path)])
+    assert "'4' is no grid" in refused.output
+    refused = run(app, ["run", *common, "--methods", "limes", "--out", str(tmp_path)])
+    assert "unknown method 'limes'; known: saliency" in str(refused.exception) + refused.output
+
+
+def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(
+    common: list[str], tmp_path: Path
+) -> None:
+    def benchmark(out: Path) -> list[str]:
+        methods = ["--methods", "saliency,random,occlusion,rise,flip", "--limit", "5"]
+        return ["-m", "benchmarks.imagenet", "run", *common, *SMALL, *methods, "--out", str(out)]
+
+    wanted, found = (
+        {(line["variant"], line["image"]): line for line in lines}
+        for lines in whole_and_killed(benchmark, tmp_path, "tiny.jsonl")
+    )
+    assert found.keys() == wanted.keys()
+    for key, line in wanted.items():
+        again = found[key]
+        for name in ("rows", "label", "points_at"):
+            assert again[name] == line[name]
+        # What was known before the kill was forwarded in other batches, which rounds differently.
+        np.testing.assert_allclose(again["deletion"], line["deletion"], atol=1e-4)
+
+
+def test_a_long_design_serves_its_shorter_prefixes(setup: Setup, data: Path) -> None:
+    (photo, *_) = photos(data, seed=0)
+    shared = Picture(setup.explainer(), photo)
+    for way in ways(["jansen", "flip", "rise", "occlusion"], N_CELLS, [20, 40]):
+        n_before = shared.game_for(way).cost.rows
+        maps, n_rows = shared.maps(way, seed=3)
+        n_forwarded = shared.game_for(way).cost.rows - n_before
+        alone, n_alone = Picture(setup.explainer(), photo).maps(way, seed=3)
+        assert n_rows == n_alone, "passes are counted as if it were alone"
+        np.testing.assert_allclose(maps, alone, atol=1e-5)
+        if way.names[0] in ("jansen-32-total", "flip-32-total", "rise-40"):
+            # The whole picture was known before; at random, a mask can come twice.
+            assert n_rows - 5 <= n_forwarded + 1 <= n_rows
+        elif way.names[0] == "jansen-32-signed":
+            assert n_forwarded == N_CELLS + 1, "the occlusions that tell the sign"
+        else:
+            assert n_forwarded == 0
+
+
+def test_the_plan_of_passes_is_kept(setup: Setup, data: Path) -> None:
+    (photo, *_) = photos(data, seed=0)
+    asked = ways(["occlusion", "rise", "jansen", "flip"], N_CELLS, [20, 40])
+    picture = Picture(setup.explainer(), photo)
+    start = [picture.game_for(way).cost.rows for way in asked[:2]]
+    for way in asked:
+        for found in picture.maps(way, seed=0)[0]:
+            pixel_faithfulness(picture.pixels, found, picture.pixels.prediction, steps=8)
+    made = sum(picture.game_for(way).cost.rows for way in asked[:2]) - sum(start)
+    assert made == pytest.approx(sum(planned(asked, 8)), rel=0.02)
+
+
+def test_a_memory_asks_for_what_it_does_not_know() -> None:
+    asked = []
+
+    def ask(masks: Any) -> Any:
+        asked.append(len(masks))
+        return masks.sum(axis=1, keepdims=True).astype(float)
+
+    memory = Memory()
+    masks = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=bool)
+    assert memory.scores(keys_of(masks), masks, ask).ravel().tolist() == [1, 2, 1]
+    more = np.array([[1.0, 1.0, 0.0], [0.5, 0.25, 0.0]])
+    assert memory.scores(keys_of(more), more, ask).ravel().tolist() == [2, 0.75]
+    assert asked == [2, 1]
+
+
+def test_passes_are_those_of_the_paper(setup: Setup, data: Path) -> None:
+    totals = [way.passes for way in ways(["jansen"], 121) if "total" in way.scores]
+    assert totals == [3936, 3444, 2952, 2460, 1968, 1476, 984, 492]
+    assert [way.budget(50_176) for way in ways(["rise"], 121)] == [8001, 4001]
+    game = setup.explainer().game(photos(data, seed=0)[0].opened())
+    _, n_rows = explained(game, flip(4, N_CELLS), 0)
+    assert n_rows == 4 * (N_CELLS + 1) + 1
+
+
+@pytest.mark.parametrize("command", ["convergence", "sanity"])
+def test_consistency_is_measured(command: str, common: list[str], tmp_path: Path) -> None:
+    asked = [command, *common, "--images", "2", "--grid", "3x3", "--out", str(tmp_path)]
+    if command == "convergence":
+        asked += ["--passes", "60,240", "--converged", "480"]
+    first = run(app, asked)
+    assert first.exit_code == 0, first.output
+    again = run(app, asked)
+    assert again.stdout == first.stdout, "nothing is done twice"
+    rows = [line.split("|")[1:-1] for line in first.stdout.splitlines()[2:]]
+    if command == "sanity":
+        # From the classifier to the layer that sees the pixels.
+        assert rows[0][0].strip().startswith("classifier")
+        assert "embedder" in rows[-1][0]
+        assert all(abs(float(cell)) <= 1 for row in rows for cell in row[1:3])
+        assert all(row[3].strip() == "2" for row in rows)
+    else:
+        assert [row[0].strip() for row in rows] == ["60", "240"]
+        for method in (1, 2, 3):
+            few, many = (float(row[method].split()[0]) for row in rows)
+            assert many >= few - 0.05
+            assert "n = 2" in rows[0][method]
+
+
+def test_rows_can_be_shared_with_the_converged_map(common: list[str], tmp_path: Path) -> None:
+    asked = ["convergence", *common, "--images", "1", "--grid", "3x3", "--out", str(tmp_path)]
+    done = run(app, [*asked, "--passes", "480", "--converged", "480", "--share-rows"])
+    assert done.exit_code == 0, done.output
+    cells = done.stdout.splitlines()[-1].split("|")[2:-1]
+    assert [float(cell.split()[0]) for cell in cells] == [1.0] * 3, "the same rows, the same map"
+
+
+def test_speed_is_measured(common: list[str]) -> None:
+    options = ["--grid", "3x3", "--rows", "2", "--batches", "1,4", "--repeats", "1"]
+    done = run(app, ["speed", *common, *options])
+    assert done.exit_code == 0, done.output
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert [row[0].strip() for row in rows] == ["batch", "---", "1", "4", "passes", "---", "23"]
