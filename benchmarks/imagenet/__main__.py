@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks import commands
+
 if TYPE_CHECKING:
     from benchmarks.imagenet.data import Photo
     from benchmarks.imagenet.run import Setup
     from benchmarks.store import Store
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Are maps of photos faithful? Delete the pixels that they name, and look at the model.",
+app = commands.new_app(
+    "Are maps of photos faithful? Delete the pixels that they name, and look at the model."
 )
 
 ModelPlace = Annotated[str, typer.Option(help="efficientnet-lite0, or a transformers directory.")]
@@ -25,8 +24,6 @@ Images = Annotated[int, typer.Option(help="Number of photos.", min=1)]
 Grid = Annotated[str, typer.Option(help="Cells down and across, as 11x11.")]
 Score = Annotated[str, typer.Option(help="What is analysed: logit or probability.")]
 Batch = Annotated[int, typer.Option(help="Pictures that are forwarded together.", min=1)]
-Seed = Annotated[int, typer.Option(help="Of the choice of photos and of all methods.")]
-Out = Annotated[Path, typer.Option(help="Directory of the results.")]
 MODEL = "efficientnet-lite0"
 BATCH = 8  # the fastest on a processor's own memory; see `speed`
 
@@ -44,11 +41,9 @@ def run(
     steps: Annotated[int, typer.Option(help="Of deletion and insertion curves.", min=1)] = 50,
     rise_masks: Annotated[str, typer.Option(help="Masks of RISE, with commas.")] = "4000,8000",
     batch: Batch = BATCH,
-    limit: Annotated[
-        int | None, typer.Option(help="Only so many photos: a smoke run.", show_default=False)
-    ] = None,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    limit: commands.Limit = None,
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """Explain photos in every way and measure the maps.
 
@@ -59,9 +54,9 @@ def run(
     from benchmarks.imagenet.run import run as run_all
     from benchmarks.imagenet.ways import NAMES, ways
 
-    names = NAMES if methods == "all" else methods.split(",")
+    names = NAMES if methods == "all" else commands.names_in(methods)
     setup = _setup(model, data, grid, score, batch)
-    asked = ways(names, setup.n_cells, [int(masks) for masks in rise_masks.split(",")])
+    asked = ways(names, setup.n_cells, commands.numbers_in(rise_masks))
     path = out / f"{setup.model.name}.jsonl"
     everything, store = _opened(path, setup, data, seed, KEY, steps=steps)
     chosen = everything[: images if limit is None else limit]
@@ -89,8 +84,8 @@ def convergence(
         ),
     ] = False,
     batch: Batch = BATCH,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """How many forward passes until a map stays the same? Sobol against RISE."""
     from benchmarks.imagenet.convergence import KEY, convergence_rows, header
@@ -101,7 +96,7 @@ def convergence(
     path = out / f"{setup.model.name}.convergence.jsonl"
     about = {"shares_rows": share_rows, "converged": converged}
     everything, store = _opened(path, setup, data, seed, KEY, **about)
-    numbers = [int(number) for number in passes.split(",")]
+    numbers = commands.numbers_in(passes)
     with store:
         measure(
             setup,
@@ -124,8 +119,8 @@ def sanity(
     score: Score = "logit",
     rows: Annotated[int, typer.Option(help="Base rows of an explanation.", min=1)] = 8,
     batch: Batch = BATCH,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
     from benchmarks.consistency import sanity_rows
@@ -152,7 +147,7 @@ def speed(
     rows: Annotated[int, typer.Option(help="Base rows of the explanation.", min=1)] = 32,
     repeats: Annotated[int, typer.Option(help="Times that each is measured.", min=1)] = 3,
     batch: Batch = BATCH,
-    seed: Seed = 0,
+    seed: commands.Seed = 0,
 ) -> None:
     """What channels_last and the size of batches give, and what explaining adds to the passes."""
     from benchmarks.imagenet import speed as measures
@@ -163,7 +158,7 @@ def speed(
     photo = photos(data, seed=seed)[0]
     # First, while nothing else has raised the peak of the memory.
     added = measures.overhead_row(setup, photo, rows, repeats)
-    sizes = [int(size) for size in batches.split(",")]
+    sizes = commands.numbers_in(batches)
     typer.echo(
         markdown(measures.BATCHING_HEADER, measures.batching_rows(setup, photo, sizes, repeats))
     )
@@ -172,26 +167,19 @@ def speed(
 
 @app.command()
 def report(
-    results: Annotated[list[Path], typer.Argument(help="Files that run has written.")],
-    out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
+    results: commands.ResultFiles,
+    out: commands.ReportOut = Path("report"),
     converged: Annotated[
         list[Path] | None,
         typer.Option(help="Files that convergence has written.", show_default=False),
     ] = None,
-    draw: Annotated[
-        str,
-        typer.Option(
-            help="Variants in the deletion curves, with commas; without it, the best of every "
-            "method.",
-            show_default=False,
-        ),
-    ] = "",
+    draw: commands.Draw = "",
 ) -> None:
     """Make tables (Markdown, CSV), plots and a page of results."""
     from benchmarks.imagenet.report import write_report
 
-    write_report(results, out, converged or (), draw.split(",") if draw else ())
-    typer.echo(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
+    write_report(results, out, converged or (), commands.names_in(draw))
+    commands.tell_what_is_in(out)
 
 
 def _setup(model: str, data: Path, grid: str, score: str, batch: int) -> Setup:

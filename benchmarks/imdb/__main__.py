@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchmarks import commands
+
 if TYPE_CHECKING:
     from benchmarks.imdb.data import Review
     from benchmarks.store import Store
     from textsobol import TextExplainer
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Are explanations faithful? Delete the words that they name, and look at the model.",
+app = commands.new_app(
+    "Are explanations faithful? Delete the words that they name, and look at the model."
 )
 
 Model = Annotated[
@@ -26,8 +25,6 @@ Model = Annotated[
 Data = Annotated[str, typer.Option(help="Hub id, or a JSON lines, CSV or Parquet file.")]
 Reviews = Annotated[int, typer.Option(help="Number of test reviews.")]
 MaxWords = Annotated[int, typer.Option(help="Most words of a review.")]
-Seed = Annotated[int, typer.Option(help="Of the choice of reviews and of all methods.")]
-Out = Annotated[Path, typer.Option(help="Directory of the results.")]
 HUB_ID = "stanfordnlp/imdb"
 
 
@@ -44,11 +41,9 @@ def run(
     ] = "4",
     reviews: Reviews = 1000,
     max_words: MaxWords = 200,
-    limit: Annotated[
-        int | None, typer.Option(help="Only so many reviews: a smoke run.", show_default=False)
-    ] = None,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    limit: commands.Limit = None,
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """Explain reviews in every way and measure the explanations.
 
@@ -60,11 +55,11 @@ def run(
     from benchmarks.imdb.ways import all_names, ways
     from textsobol import TextExplainer
 
-    names = all_names() if methods == "all" else methods.split(",")
+    names = all_names() if methods == "all" else commands.names_in(methods)
     asked = ways(
         names,
-        keep=[float(rate) for rate in keep.split(",")],
-        rows_per_word=[int(rows) for rows in rows_per_word.split(",")],
+        keep=[float(rate) for rate in commands.names_in(keep)],
+        rows_per_word=commands.numbers_in(rows_per_word),
     )
     explainer = TextExplainer(model, progress=False)
     path = out / f"{explainer.name}.jsonl"
@@ -98,8 +93,8 @@ def convergence(
     data: Data = HUB_ID,
     reviews: Reviews = 40,
     max_words: MaxWords = 200,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """How many forward passes until an explanation stays the same? Ours against RISE."""
     from benchmarks.imdb.consistency import convergence as measure
@@ -123,8 +118,8 @@ def sanity(
     data: Data = HUB_ID,
     reviews: Reviews = 20,
     max_words: MaxWords = 100,
-    seed: Seed = 0,
-    out: Out = Path("results"),
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
 ) -> None:
     """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
     from benchmarks.consistency import sanity_rows
@@ -148,22 +143,15 @@ def sanity(
 
 @app.command()
 def report(
-    results: Annotated[list[Path], typer.Argument(help="Files that run has written.")],
-    out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
-    draw: Annotated[
-        str,
-        typer.Option(
-            help="Variants in the deletion curves, with commas; without it, the best of every "
-            "method.",
-            show_default=False,
-        ),
-    ] = "",
+    results: commands.ResultFiles,
+    out: commands.ReportOut = Path("report"),
+    draw: commands.Draw = "",
 ) -> None:
     """Make tables (Markdown, CSV), plots and a page of results."""
     from benchmarks.imdb.report import write_report
 
-    write_report(results, out, draw.split(",") if draw else ())
-    typer.echo(f"wrote {', '.join(sorted(path.name for path in out.iterdir()))} to {out}")
+    write_report(results, out, commands.names_in(draw))
+    commands.tell_what_is_in(out)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,8 @@ SETTINGS = {
 }
 
 
-def line(
-    review: str, deletion: Sequence[float], method: str = "occlusion", **others: Any
-) -> dict[str, Any]:
+def any_line(method: str, deletion: Sequence[float], **others: Any) -> dict[str, Any]:
+    """What lines of all benchmarks have."""
     return {
         "model": "tiny",
         "method": method,
@@ -30,20 +29,29 @@ def line(
         "title": method.capitalize(),
         "kind": "black box",
         "keep": None,
-        "rows_per_word": None,
         "score": None,
+        "deletion": deletion,
+        "insertion": [1 - p for p in deletion],
+        **others,
+    }
+
+
+def line(
+    review: str, deletion: Sequence[float], method: str = "occlusion", **others: Any
+) -> dict[str, Any]:
+    """A line of the word-deletion benchmark."""
+    usual = {
+        "rows_per_word": None,
         "review": review,
         "words": 10,
         "rows": 11,
         "label": "POSITIVE",
         "true": "POSITIVE",
-        "deletion": deletion,
         "correct": [p > 0.5 for p in deletion],
-        "insertion": [1 - p for p in deletion],
         "comprehensiveness": 0.25,
         "sufficiency": 0.125,
-        **others,
     }
+    return any_line(method, deletion, **{**usual, **others})
 
 
 def written(path: Path, lines: Iterable[dict[str, Any]], **settings: Any) -> Path:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,13 @@ from benchmarks.imagenet.report import report_of
 from benchmarks.reporting import read_results
 from benchmarks.summary import Run, on_common_inputs
 from benchmarks.tables import csv_of, table_of
-from tests.benchmarks.samples import rows_of
+from tests.benchmarks.samples import any_line, rows_of, written
 
 SETTINGS = {
-    "model": "tiny",
     "data": "photos",
-    "seed": 7,
     "grid": [11, 11],
     "score": "logit",
     "steps": 2,
-    "versions": {"numpy": "2.0"},
     "_command": "python -m benchmarks.imagenet run --seed 7",
 }
 
@@ -36,28 +32,19 @@ SETTINGS = {
 def line(
     image: str, deletion: Sequence[float], method: str = "occlusion", **others: Any
 ) -> dict[str, Any]:
-    return {
-        "model": "tiny",
-        "method": method,
-        "variant": method,
-        "title": method.capitalize(),
-        "kind": "black box",
-        "keep": None,
+    usual = {
         "passes_asked": None,
-        "score": None,
         "image": image,
         "rows": 122,
         "label": "cat",
         "true": "cat",
         "right": True,
-        "deletion": deletion,
-        "insertion": [1 - p for p in deletion],
         "points_at": True,
         "points_at_15": True,
         "forwarded": 122,
         "seconds": 1.5,
-        **others,
     }
+    return any_line(method, deletion, **{**usual, **others})
 
 
 def rise(image: str, deletion: Sequence[float], masks: int = 8000, **others: Any) -> dict[str, Any]:
@@ -80,14 +67,8 @@ def jansen(
     )
 
 
-def written(path: Path, lines: Iterable[dict[str, Any]], **settings: Any) -> Path:
-    header = {"settings": {**SETTINGS, **settings}}
-    path.write_text("".join(json.dumps(row) + "\n" for row in (header, *lines)))
-    return path
-
-
 def run_of(folder: Path, lines: Iterable[dict[str, Any]]) -> Run:
-    [run] = load([written(folder / "results.jsonl", lines)])
+    [run] = load([written(folder / "results.jsonl", lines, **SETTINGS)])
     return run
 
 
@@ -219,7 +200,7 @@ def converged(folder: Path) -> Path:
         told("rise", 500, "b", None),  # a map that is the same everywhere
     ]
     settings = {"grid": [7, 7], "shares_rows": False, "converged": 10_000}
-    return written(folder / "converged.jsonl", lines, **settings)
+    return written(folder / "converged.jsonl", lines, **{**SETTINGS, **settings})
 
 
 def test_convergence_is_told_and_drawn(tmp_path: Path) -> None:
@@ -242,7 +223,7 @@ def test_a_report_is_written_with_a_table_of_what_all_have_seen(tmp_path: Path) 
         *(rise(image, [0.9, 0.1, 0.0]) for image in "ab"),
         *(rise(image, [0.9, 0.2, 0.0], masks=4000) for image in "ab"),
     ]
-    path, out = written(tmp_path / "tiny.jsonl", lines), tmp_path / "report"
+    path, out = written(tmp_path / "tiny.jsonl", lines, **SETTINGS), tmp_path / "report"
     asked = ["report", str(path), "--out", str(out), "--converged", str(converged(tmp_path))]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
