@@ -59,7 +59,10 @@ def image(
     perturbation: Annotated[
         str, typer.Option(help="What happens to a cell left out: inpaint, blur, amplitude.")
     ] = "inpaint",
-    batch: Annotated[int, typer.Option(help="Pictures that are forwarded together.")] = 32,
+    batch: Annotated[
+        int | None,
+        typer.Option(help="Pictures that are forwarded together.", show_default="few on a CPU"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on one line.")
