@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from textsobol.cli.options import AsJson, Label, Quiet, Seed
 from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
 
 _SUFFIXES = (".png", ".svg", ".pdf", ".npz", ".json")
@@ -35,10 +36,7 @@ def image(
             show_default="score",
         ),
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Label to look at; the predicted one by default.", show_default=False),
-    ] = None,
+    label: Label = None,
     method: Annotated[
         str, typer.Option(help="sobol, or another: occlusion, rise, gradcam, saliency ...")
     ] = "sobol",
@@ -59,14 +57,13 @@ def image(
     perturbation: Annotated[
         str, typer.Option(help="What happens to a cell left out: inpaint, blur, amplitude.")
     ] = "inpaint",
-    batch: Annotated[int, typer.Option(help="Pictures that are forwarded together.")] = 32,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on one line.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
-    ] = False,
+    batch: Annotated[
+        int | None,
+        typer.Option(help="Pictures that are forwarded together.", show_default="few on a CPU"),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Explain a picture: which of its regions made an image classifier decide.
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from textsobol.cli.options import AsJson, Label, Quiet, Seed
 from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -40,10 +41,7 @@ def explain(
             show_default=False,
         ),
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Label to look at; the predicted one by default.", show_default=False),
-    ] = None,
+    label: Label = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -54,7 +52,7 @@ def explain(
     keep: Annotated[
         float, typer.Option(help="Probability that a word is present in a masked text.")
     ] = 0.5,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    seed: Seed = 0,
     unit: Annotated[
         str,
         typer.Option(
@@ -99,12 +97,8 @@ def explain(
     interactions: Annotated[
         int, typer.Option(help="Also look at all pairs of that many words.")
     ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on one line.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
-    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Explain a text: highlight the words that made the model decide.
 
@@ -184,19 +178,17 @@ def compare(
         str | None,
         typer.Option("--model", "-m", help="Directory or hub id of a text classifier."),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Label to look at.")] = None,
+    label: Label = None,
     budget: Annotated[
         int | None,
         typer.Option(help="Forward passes allowed for each method that can choose their number."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    seed: Seed = 0,
     top: Annotated[int, typer.Option(help="Words to list.")] = 10,
     html: Annotated[
         Path | None, typer.Option(help="Write a page with all of them.", show_default=False)
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Explain a text by several methods: do they agree?
 

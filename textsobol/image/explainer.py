@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
@@ -19,9 +19,14 @@ from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.versions import versions
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 GRID = (11, 11)  # the paper's
 ROWS = 32  # base rows, the paper's: 3,936 forward passes
 RISE_MASKS = 8000  # the paper's
+_LARGEST_BATCH = 64
+_CPU_PIXELS = 4 * 224 * 224
 
 
 class ImageExplainer:
@@ -44,7 +49,8 @@ class ImageExplainer:
             function's scores are analysed as they are.
         activation: how a module's outputs become probabilities: ``softmax``, ``sigmoid`` or
             ``none``.
-        batch: pictures that are forwarded together.
+        batch: pictures that are forwarded together; by default few on a CPU, where large batches
+            are slower (see benchmarks/imagenet), and 64 elsewhere.
         progress: show a bar on work of more than about two seconds.
 
     Example:
@@ -68,12 +74,12 @@ class ImageExplainer:
         baseline: Any = "zero",
         score: str = "logit",
         activation: str = "softmax",
-        batch: int = 32,
+        batch: int | None = None,
         progress: bool = True,
     ) -> None:
         if score not in SCORES:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
-        if batch < 1:
+        if batch is not None and batch < 1:
             raise ValueError("batch must be at least 1")
         self._classifier = as_image_classifier(
             model, labels=labels, preprocess=preprocess, activation=activation
@@ -212,7 +218,7 @@ class ImageExplainer:
             perturbation_named(perturbation, picture, filling),
             score=self._score,
             labels=labels,
-            batch=self._batch,
+            batch=self._batch or _usual_batch(picture),
             tick=tick,
         )
 
@@ -233,6 +239,14 @@ class ImageExplainer:
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": versions(),
         }
+
+
+def _usual_batch(picture: Tensor) -> int:
+    """On a CPU the maps of a few pictures stay in memory that is used again and again."""
+    if picture.device.type != "cpu":
+        return _LARGEST_BATCH
+    height, width = picture.shape[2:]
+    return int(min(_LARGEST_BATCH, max(1, _CPU_PIXELS // (height * width))))
 
 
 def _usual_budget(n_regions: int) -> int:
