@@ -1,6 +1,6 @@
 """Methods and metrics on pictures, with networks whose maps are known by hand."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -128,6 +128,19 @@ def test_gradients_of_relu6_are_changed_as_those_of_relu(method: str) -> None:
     assert pixels.grad is not None
     expected = pixels.grad.abs().sum(dim=1)[0].numpy()
     np.testing.assert_allclose(plain, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("relu", [nn.ReLU, nn.ReLU6])
+def test_deconvnet_lets_gradients_flow_where_nothing_is_active(relu: type[nn.Module]) -> None:
+    model = Spot(relu())
+    nn.init.constant_(cast(torch.Tensor, model.conv.bias), -10.0)  # no activation anywhere
+    explainer = ImageExplainer(model, labels=["spot", "none"], progress=False)
+    maps = {
+        method: explainer(PICTURE, method=method, label="spot").map()
+        for method in ("guided_backprop", "deconvnet")
+    }
+    assert maps["guided_backprop"].max() == 0
+    assert maps["deconvnet"].max() > 0
 
 
 def test_rise_finds_the_pixels_that_matter_with_smooth_masks() -> None:

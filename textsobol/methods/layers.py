@@ -82,8 +82,10 @@ def _with_plain_relus(model: Differentiable) -> Module:
             if not isinstance(child, ReLU | ReLU6):
                 continue
             n_relus += 1
-            ceiling = [Hardtanh(0.0, 6.0)] if isinstance(child, ReLU6) else []
-            setattr(parent, name, Sequential(ReLU(), *ceiling) if ceiling else ReLU())
+            # The floor is out of reach: at a floor of 0 no gradient would flow, and Deconvnet
+            # lets it flow there.
+            ceiling = [Hardtanh(-1.0, 6.0)] if isinstance(child, ReLU6) else []
+            setattr(parent, name, Sequential(ReLU(), *ceiling))
     if not n_relus:
         raise ValueError(
             "guided backpropagation and Deconvnet change ReLU layers only, and the network has "
