@@ -108,7 +108,7 @@ def passes_figure(runs: Sequence[Run]) -> Figure:
     A line joins what differs in the number of passes only, of usual variants. Methods whose
     passes cannot be chosen are levels.
     """
-    panels = [(_titled(run), _passes_curves(run)) for run in runs]
+    panels = [(f"{run.model}, n = {run.n_inputs:,}", _passes_curves(run)) for run in runs]
     figure, all_axes = labelled_panels(panels)
     for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
         against_passes(axes, curves)

@@ -118,11 +118,42 @@ def on_common_inputs(run: Run) -> Run:
     common = set.intersection(*(set(variant.lines) for variant in run.variants))
     if not common:
         raise ValueError(f"{run.model}: no {run.reading.of} was seen by all variants")
-    fewer = [
-        replace(v, lines={one: line for one, line in v.lines.items() if one in common})
-        for v in run.variants
-    ]
-    return replace(run, summaries=summarise(fewer, run.reading))
+    return _of(
+        run,
+        [
+            replace(v, lines={one: line for one, line in v.lines.items() if one in common})
+            for v in run.variants
+        ],
+    )
+
+
+def most_seen(run: Run) -> Run:
+    """The same run; of what differs in the number of passes only, what has seen the most inputs."""
+    most: dict[tuple[Any, ...], int] = {}
+    for v in run.variants:
+        most[series_of(v)] = max(len(v.lines), most.get(series_of(v), 0))
+    return _of(run, [v for v in run.variants if len(v.lines) == most[series_of(v)]])
+
+
+def over_passes(run: Run) -> Run | None:
+    """Usual variants with several numbers of passes, and what they are drawn with.
+
+    On the inputs that all of these have seen; ``None`` where no number of passes was varied.
+    """
+    drawing = run.reading.drawing
+    usual = [v for v in run.variants if drawing.is_usual(v)]
+    asked: dict[tuple[Any, ...], set[float | None]] = {}
+    for v in usual:
+        asked.setdefault(series_of(v), set()).add(v.asked)
+    varied = [v for v in usual if len(asked[series_of(v)]) > 1]
+    if not varied:
+        return None
+    references = [v for v in run.variants if v.method in drawing.references]
+    return on_common_inputs(_of(run, [*varied, *references]))
+
+
+def _of(run: Run, variants: Sequence[Variant]) -> Run:
+    return replace(run, summaries=summarise(variants, run.reading))
 
 
 def summarise(variants: Sequence[Variant], reading: Reading) -> list[Summary]:

@@ -20,7 +20,7 @@ from benchmarks.reporting import (
     places,
     read_results,
 )
-from benchmarks.summary import GROUPS, Run, Summary, find
+from benchmarks.summary import GROUPS, Run, Summary, find, series_of
 
 PaperRow = tuple[str, str, str | None]
 """A method of a paper: how it is called there, our method, and its variant or ``None`` for any."""
@@ -75,6 +75,33 @@ def table_of(run: Run, title: str = "") -> Table:
     before = ["method", *keep_header, reading.cost_name]
     header = [*before, first, *reading.differences.values(), *rest, f"{reading.of}s"]
     return Table(title or run.model, _caption(run), header, list(groups.items()))
+
+
+def passes_table(run: Run) -> Table:
+    """Deletion of every method, by the passes that were asked for; see `over_passes`."""
+    reading = run.reading
+    series: dict[tuple[Any, ...], dict[float | None, Estimate]] = {}
+    for s in run.summaries:
+        series.setdefault(series_of(s.variant), {})[s.variant.asked] = s.deletion
+    asked = sorted({s.variant.asked for s in run.summaries if s.variant.asked is not None})
+    columns = [
+        _column(
+            [found.get(number) for found in series.values()],
+            "deletion",
+            reading,
+            [True] * len(series),
+        )
+        for number in asked
+    ]
+    alone = [Cell(decimal(f[None].mean) if None in f else "") for f in series.values()]
+    rows = [
+        [Cell(title), own, *cells]
+        for (_, title, *_), own, *cells in zip(series, alone, *columns, strict=True)
+    ]
+    header = ["method", "its own number", *(f"{number:g}" for number in asked)]
+    inputs = f"{run.n_inputs:,} {reading.of}s"
+    caption = f"Deletion by {reading.cost_name}, on the {inputs} that all have seen."
+    return Table(f"{run.model}: {reading.cost_name}", caption, header, [("", rows)])
 
 
 def _column(

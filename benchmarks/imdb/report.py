@@ -10,8 +10,8 @@ from benchmarks.curves import deletion_figure, passes_figure, png_of
 from benchmarks.imdb.paper import paper_table, paper_threshold_table
 from benchmarks.imdb.reading import load
 from benchmarks.report import Plot, Report
-from benchmarks.summary import Run
-from benchmarks.tables import csv_of, table_of
+from benchmarks.summary import Run, most_seen, over_passes
+from benchmarks.tables import csv_of, passes_table, table_of
 
 TITLE = "Word deletion on IMDB"
 HOW_TO_READ = (
@@ -34,7 +34,10 @@ def report_of(runs: Sequence[Run], deletion_png: bytes, passes_png: bytes) -> Re
     return Report(
         title=TITLE,
         reading=HOW_TO_READ,
-        tables=[(table_of(run), run.commands) for run in runs],
+        tables=[
+            *((table_of(most_seen(run)), run.commands) for run in runs),
+            *((passes_table(varied), ()) for varied in map(over_passes, runs) if varied),
+        ],
         plots=[
             Plot(
                 "deletion.png",
@@ -62,5 +65,6 @@ def write_report(paths: Sequence[Path], out: Path, draw: Sequence[str] = ()) -> 
         draw: names of the variants in the deletion curves; by default the best of every method.
     """
     runs = load(paths)
-    deletion, passes = png_of(deletion_figure(runs, draw)), png_of(passes_figure(runs))
+    deletion = png_of(deletion_figure(runs if draw else list(map(most_seen, runs)), draw))
+    passes = png_of(passes_figure([over_passes(run) or run for run in runs]))
     report_of(runs, deletion, passes).write(out, csv_of(runs))

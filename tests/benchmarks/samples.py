@@ -74,7 +74,7 @@ def rows_of(table: Table) -> dict[str, dict[str, Cell]]:
     }
 
 
-def flip(rows: int, deletion: float, **others: Any) -> dict[str, Any]:
+def flip(rows: int, deletion: float, review: str = "a", **others: Any) -> dict[str, Any]:
     usual = {
         "title": "Sobol signed, flip",
         "variant": f"flip-{rows}-signed",
@@ -83,7 +83,7 @@ def flip(rows: int, deletion: float, **others: Any) -> dict[str, Any]:
         "rows_per_word": rows,
         "rows": rows * 11,
     }
-    return line("a", [deletion], "sobol", **{**usual, **others})
+    return line(review, [deletion], "sobol", **{**usual, **others})
 
 
 def paper(review: str, deletion: Sequence[float], **others: Any) -> dict[str, Any]:
