@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from textsobol.inference import Cost
-from textsobol.labels import checked_label, chosen_labels
+from textsobol.labels import checked_label, chosen_labels, told_apart
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol import BlackBoxError
@@ -36,6 +36,7 @@ class ClassifierGame:
         score: str,
         names: Callable[[int], list[str]],
         labels: Sequence[str] | int | None,
+        label: str | None = None,
     ) -> None:
         """Ask for the whole input.
 
@@ -47,6 +48,7 @@ class ClassifierGame:
             score: what is analysed; see `outputs.analysed`.
             names: of that many labels.
             labels: labels to analyse by name, or so many of the likeliest; by default all.
+            label: one to analyse together with the likeliest.
         """
         self.n_features = n_features
         self.cost = cost
@@ -56,11 +58,12 @@ class ClassifierGame:
         whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
         if whole.shape[1] == 1 and activation == "softmax":
             self._activation = activation = "sigmoid"  # a single output says yes or no
-        every = names(whole.shape[1])
+        every = told_apart(names(whole.shape[1]))
         shares = probabilities(whole, activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
         if isinstance(labels, int):
             labels = sorted(every, key=lambda label: -self.probabilities[label])[: max(1, labels)]
+            labels += [label] if label is not None and label not in labels else []
         self._chosen = chosen_labels(labels, every)
         self.labels = [every[k] for k in self._chosen]
 

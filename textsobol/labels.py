@@ -1,6 +1,18 @@
 """Labels that are asked for, checked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of labels, each with its number where a name stands for several.
+
+    Example:
+        >>> told_apart(["crane", "lamp", "crane"])
+        ['crane (0)', 'lamp', 'crane (2)']
+    """
+    count = Counter(names)
+    return [f"{name} ({k})" if count[name] > 1 else name for k, name in enumerate(names)]
 
 
 def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:

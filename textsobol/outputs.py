@@ -13,7 +13,7 @@ from textsobol.sobol.arrays import Floats
 if TYPE_CHECKING:
     from torch import Tensor
 
-SCORES = ("logit", "probability")
+SCORES = ("logit", "probability", "output")
 
 
 def probabilities(outputs: Floats, activation: str) -> Floats:
@@ -32,9 +32,10 @@ def probabilities(outputs: Floats, activation: str) -> Floats:
 def analysed(outputs: Floats, activation: str, score: str, labels: Sequence[int]) -> Floats:
     """The scores whose variance is shared out ``(rows, labels)``, of the labels asked for.
 
-    ``logit`` is the log-odds log(p / (1 - p)) of every label. It does not flatten out where
-    the model is sure, as the probability does, and so still tells words apart there.
-    Outputs without activation are analysed as they are.
+    ``logit`` is the log-odds log(p / (1 - p)) of a label. It does not flatten out where the model
+    is sure, as the probability does, and so still tells words apart there. ``output`` is what the
+    model puts out before any activation, the same as ``logit`` but for softmax. Outputs without
+    activation are analysed as they are.
 
     Example:
         >>> analysed(np.array([[0.0, 2.0]]), "softmax", "logit", [0, 1])
@@ -43,10 +44,26 @@ def analysed(outputs: Floats, activation: str, score: str, labels: Sequence[int]
     labels = list(labels)
     if activation != "none" and score == "probability":
         return probabilities(outputs, activation)[:, labels]
-    if activation != "softmax":
+    if activation != "softmax" or score == "output":
         return outputs[:, labels]
-    others = [logsumexp(np.delete(outputs, label, axis=1), axis=1) for label in labels]
-    return np.asarray(outputs[:, labels] - np.stack(others, axis=1))
+    return np.asarray(outputs[:, labels] - _without_each(outputs)[:, labels])
+
+
+def _without_each(outputs: Floats) -> Floats:
+    """Log sum exp of all labels but one, for every one ``(rows, labels)``.
+
+    The highest output is left out and put in by itself: all others take less than half of the
+    sum, so that nothing is lost when they are taken off.
+    """
+    rows = np.arange(len(outputs))
+    first = outputs.argmax(axis=1)
+    others = outputs.copy()
+    others[rows, first] = -np.inf
+    rest = np.asarray(logsumexp(others, axis=1))
+    whole = np.logaddexp(rest, outputs[rows, first])[:, None]
+    others = whole + np.log1p(-np.exp(others - whole))
+    others[rows, first] = rest
+    return others
 
 
 def analysed_tensor(outputs: Tensor, activation: str, score: str, labels: Sequence[int]) -> Tensor:
@@ -57,7 +74,7 @@ def analysed_tensor(outputs: Tensor, activation: str, score: str, labels: Sequen
     if activation != "none" and score == "probability":
         shares = outputs.softmax(1) if activation == "softmax" else outputs.sigmoid()
         return shares[:, labels]
-    if activation != "softmax":
+    if activation != "softmax" or score == "output":
         return outputs[:, labels]
     every = torch.arange(outputs.shape[1])
     others = [torch.logsumexp(outputs[:, every != label], 1) for label in labels]

@@ -82,6 +82,14 @@ def test_the_command_says_what_the_pipeline_says(model: Path, picture: Path) -> 
     explainer = ImageExplainer(own, grid=(3, 3), progress=False)
     explained = explainer(Image.open(picture))
     np.testing.assert_array_equal(explained.map(), explainer(picture).map())
+    pixels = np.asarray(Image.open(picture))
+    for same in (pixels, pixels / 255):
+        shares = explainer(same, rows=2).probabilities
+        assert shares == pytest.approx(expected, abs=1e-4), "however the picture is given"
+    for gray in (pixels[..., 0], pixels[..., :1], np.dstack([pixels, pixels[..., 0]])):
+        assert explainer(gray, rows=2).image.shape[2] == 3
+    with pytest.raises(ValueError, match="not from 0 to 255"):
+        explainer(pixels.astype(float))
     assert explained.map().ravel() == pytest.approx(told["scores"][told["label"]]["score"])
 
 
@@ -90,6 +98,7 @@ def test_other_methods(model: Path, picture: Path, method: str) -> None:
     done = run(app, ["image", str(picture), "-m", str(model), "--method", method, "-q"])
     assert done.exit_code == 0, done.output
     assert f"tiny-resnet: {method}" in done.stdout
+    assert ("against it" in done.stdout) == (method == "occlusion"), "signs only where there are"
 
 
 def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path: Path) -> None:
@@ -110,12 +119,14 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--label", "cow"], "unknown label 'cow'; known: cat, dog"),
+        (["--label", "cow"], "unknown label 'cow'; known:"),
         (["--grid", "99"], "finer than the picture"),
         (["--method", "lemon"], "unknown method 'lemon'"),
         (["--budget", "3"], "regions need at least"),
         (["--out", "x.txt"], "ends in .png or .svg"),
-        (["--kind", "colour"], "known are score, total"),
+        (["--kind", "colour", "--out", "x.png"], "known are score, total"),
+        (["--kind", "total", "--out", "x.png", "--method", "rise"], "of method sobol only"),
+        (["--kind", "total"], "--kind needs --out with a plot"),
         (["--perturbation", "smudge"], "unknown perturbation 'smudge'"),
         (["--method", "rise", "--paper"], "keep: setting of method='sobol'"),
     ],

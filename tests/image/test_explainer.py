@@ -285,3 +285,68 @@ def test_the_map_lies_over_what_the_model_sees() -> None:
     assert explanation.image.shape == expected.shape
     assert np.abs(explanation.image - expected).mean() < 10, "colours but for the cut's own mean"
     assert np.corrcoef(explanation.image.ravel(), expected.ravel())[0, 1] > 0.99
+
+
+def test_pictures_of_the_models_size_are_cut_all_the_same() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 12, 3), dtype=np.uint8)
+
+    def enlarged(image: Image.Image) -> torch.Tensor:
+        large = np.asarray(image.resize((24, 24), Image.Resampling.NEAREST))[6:18, 6:18]
+        return torch.from_numpy(large.astype(np.float32)).permute(2, 0, 1) / 255
+
+    model = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    explainer = ImageExplainer(model, preprocess=enlarged, grid=(4, 4), progress=False)
+    shown = explainer(Image.fromarray(pixels), rows=2).image
+    expected = pixels[3:9, 3:9].repeat(2, axis=0).repeat(2, axis=1)
+    assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.97
+
+
+def test_the_cameras_turn_is_heeded_in_files_and_pictures(tmp_path: Path) -> None:
+    picture = Image.fromarray(np.zeros((12, 16, 3), dtype=np.uint8))
+    exif = picture.getexif()
+    exif[0x0112] = 6  # turned by a quarter
+    picture.save(tmp_path / "x.jpg", exif=exif)
+    explainer = ImageExplainer(lambda p: p.mean(axis=(1, 2, 3)), grid=(2, 2), progress=False)
+    for given in (tmp_path / "x.jpg", str(tmp_path / "x.jpg"), Image.open(tmp_path / "x.jpg")):
+        assert explainer.game(given).picture.shape == (1, 3, 16, 12)
+
+
+def test_labels_of_the_same_name_are_told_apart() -> None:
+    def model(pictures: np.ndarray) -> np.ndarray:
+        shares = np.array([0.1, 0.2, 0.3, 0.4]) * pictures.mean(axis=(1, 2, 3))[:, None]
+        return np.asarray(shares)
+
+    names = ["crane", "lamp", "crane", "lighthouse"]
+    explainer = ImageExplainer(model, labels=names, grid=(2, 2), progress=False)
+    explanation = explainer(PICTURE, labels=None)
+    assert list(explanation.probabilities) == ["crane (0)", "lamp", "crane (2)", "lighthouse"]
+    assert explanation.probabilities["lighthouse"] == pytest.approx(0.4)
+    game = explainer.game(PICTURE)
+    last = game.looked_at("lighthouse").scores(np.ones((1, 4), dtype=bool))
+    assert last[0, 0] == pytest.approx(0.4)
+
+
+def test_a_label_that_is_asked_for_is_analysed_with_the_likeliest() -> None:
+    def model(pictures: np.ndarray) -> np.ndarray:
+        return np.arange(5.0) * pictures.mean(axis=(1, 2, 3))[:, None]
+
+    explainer = ImageExplainer(model, labels=list("abcde"), grid=(2, 2), progress=False)
+    explanation = explainer(PICTURE, label="b")
+    assert explanation.labels == ("e", "d", "c", "b")
+    assert explanation.label == "b"
+
+
+def test_exact_needs_no_budget() -> None:
+    explanation = ImageExplainer(both, grid=(3, 3), progress=False)(PICTURE, estimator="exact")
+    assert explanation.settings["base_rows"] == 0
+    assert explanation.cost["forwarded"] == 2**9 + 1
+
+
+def test_a_baseline_is_a_picture_like_the_one_explained() -> None:
+    baseline = np.random.default_rng(0).random((12, 12, 3)).astype(np.float32)
+    nothing = np.zeros((1, 16), dtype=bool)
+    for given in (baseline, torch.from_numpy(baseline.transpose(2, 0, 1)).requires_grad_()):
+        explainer = ImageExplainer(
+            lambda p: p.mean(axis=(1, 2, 3)), grid=(4, 4), baseline=given, progress=False
+        )
+        assert explainer.game(PICTURE).scores(nothing)[0, 0] == pytest.approx(baseline.mean())

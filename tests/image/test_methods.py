@@ -78,6 +78,56 @@ def test_gradcam_is_the_maps_weighted_by_their_mean_gradients() -> None:
         np.testing.assert_array_equal(again, found)
 
 
+class Small(nn.Module):
+    """Maps of a quarter of the picture's size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 2, 4, stride=4)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        return self.conv(pictures).mean(dim=(2, 3))
+
+
+def test_gradcam_is_enlarged_to_the_picture_and_summed_up_to_segments() -> None:
+    model = Small()
+    explainer = ImageExplainer(model, labels=["a", "b"], activation="none", progress=False)
+    explanation = explainer(PICTURE, method="gradcam", label="a")
+    maps = model.conv(PICTURE[None]).detach()
+    small = (maps[:, :1] / 20).relu()  # of a mean over 4 x 5 places every gradient is 1 / 20
+    large = nn.functional.interpolate(small, size=(16, 20), mode="bilinear")[0, 0].numpy()
+    np.testing.assert_allclose(explanation.map(), large, rtol=1e-5)
+    assert explanation.settings["layer"] == "conv"
+    assert explanation.cost["forwarded"] == 1 + 1 + 1 + 2, "whole, layer, labels' number, 2 labels"
+    segments = np.arange(320).reshape(16, 20) // 100
+    summed = explainer(PICTURE, method="gradcam", label="a", segments=segments)
+    for segment in range(4):
+        expected = large[segments == segment].sum()
+        assert summed.map()[segments == segment][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_layer_that_stands_in_two_places_is_changed_in_both() -> None:
+    def maps(again: bool) -> Floats:
+        torch.manual_seed(0)
+        first, second = nn.Conv2d(3, 2, 3), nn.Conv2d(2, 2, 3)
+        relu = nn.ReLU6()
+        flat = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        model = nn.Sequential(first, relu, second, relu if again else nn.ReLU6(), flat)
+        return ImageExplainer(model, progress=False)(PICTURE, method="guided_backprop").map()
+
+    np.testing.assert_array_equal(maps(True), maps(False))
+
+
+@pytest.mark.parametrize("method", ["smoothgrad", "saliency", "gradcam", "sobol", "rise"])
+def test_models_of_lower_precision(method: str) -> None:
+    model = Spot().to(torch.bfloat16)
+    explainer = ImageExplainer(model, labels=["spot", "none"], grid=(4, 4), progress=False)
+    settings: dict[str, Any] = {"budget": 40} if METHODS[method].natural is None else {}
+    found = explainer(PICTURE, method=method, label="spot", **settings).map()
+    assert np.isfinite(found).all()
+    assert found.max() > 0
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -89,7 +139,6 @@ def test_gradcam_is_the_maps_weighted_by_their_mean_gradients() -> None:
         ({"method": "kernel_shap", "budget": 5}, "needs at least 244 forward passes for 121 reg"),
         ({"budget": 50}, "121 regions need at least 123 forward passes"),
         ({"method": "limes"}, "unknown method 'limes'; known: sobol"),
-        ({"method": "gradcam", "segments": np.arange(320).reshape(16, 20)}, "features are its pix"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -100,7 +149,10 @@ def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message:
 def test_networks_without_the_layers_are_refused() -> None:
     flat = nn.Sequential(nn.Flatten(), nn.Linear(960, 2))
     explainer = ImageExplainer(flat, progress=False)
-    for method, message in (("gradcam", "needs a convolution"), ("deconvnet", "ReLU layers only")):
+    for method, message in (
+        ("gradcam", "whose maps have more than"),
+        ("deconvnet", "ReLU layers only"),
+    ):
         with pytest.raises(ValueError, match=message):
             explainer(PICTURE, method=method)
     function = ImageExplainer(lambda pictures: pictures.mean(axis=(1, 2, 3)), progress=False)
@@ -224,11 +276,34 @@ def test_deletion_and_insertion_of_pixels_by_hand() -> None:
 
 def test_pointing_takes_the_nearest_box() -> None:
     values = np.zeros((30, 30))
-    values[10, 20] = 1
+    values[10, 20] = 1  # its middle is at 20.5 across, 10.5 down
     assert points_at(values, [(0, 0, 5, 5), (20, 10, 25, 15)])
     assert not points_at(values, [(21, 10, 25, 15)])
-    assert points_at(values, [(21, 10, 25, 15)], tolerance=1)
+    assert points_at(values, [(21, 10, 25, 15)], tolerance=0.5)
+    assert not points_at(values, [(15, 10, 20, 15)]), "the box ends before the pixel's middle"
+    # Beside a corner: 3 across and 4 down are 5 away.
+    corner = [(0.0, 0.0, 17.5, 6.5)]
+    assert points_at(values, corner, tolerance=5)
+    assert not points_at(values, corner, tolerance=4.9)
     assert not points_at(values, [])
+
+
+def test_a_plateau_points_at_its_middle() -> None:
+    values = np.zeros((30, 30))
+    values[:7, 11:16] = 1
+    assert points_at(values, [(13, 3, 14, 4)])
+    assert not points_at(values, [(11, 0, 12, 1)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool, np.int16, np.float32])
+def test_maps_of_any_kind_of_number(dtype: type) -> None:
+    game = ImageExplainer(lambda p: p[..., 0].mean(axis=(1, 2)), labels=["all"], grid=(1, 2)).game(
+        np.array([[1.0, 0.0]]), pixels=True
+    )
+    found = pixel_faithfulness(game, np.array([[1, 0]], dtype=dtype), "all", steps=2)
+    np.testing.assert_allclose(found.deletion_curve, [0.5, 0, 0])
+    with pytest.raises(ValueError, match="finite"):
+        pixel_faithfulness(game, np.array([[np.nan, 0]]), "all", steps=2)
 
 
 def test_a_single_output_says_yes_or_no() -> None:

@@ -12,7 +12,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Which words made a text classifier decide as it did, and how sure that answer is.",
+    help="Which words of a text, or regions of a picture, made a classifier decide as it did?",
 )
 
 
@@ -29,7 +29,7 @@ def main(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Which words made a text classifier decide as it did, and how sure that answer is."""
+    """Which words of a text, or regions of a picture, made a classifier decide as it did?"""
 
 
 for command in (explain, compare, image):

@@ -10,8 +10,8 @@ import typer
 from textsobol.cli.options import AsJson, Label, Quiet, Seed
 from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
 
-_SUFFIXES = (".png", ".svg", ".pdf", ".npz", ".json")
-_KINDS = ("score", "total", "first", "interaction", "error")
+_PLOTS = (".png", ".svg", ".pdf")
+_NUMBERS = (".npz", ".json")
 
 
 def image(
@@ -78,14 +78,20 @@ def image(
 
     textsobol image cat.jpg --model DIRECTORY --method gradcam --out cam.png
     """
-    check_suffix("--out", out, _SUFFIXES)
-    kinds = list(kind or ["score"])
-    unknown = [name for name in kinds if name not in _KINDS]
-    if unknown:
-        raise typer.BadParameter(f"--kind {unknown[0]}: known are {', '.join(_KINDS)}")
-    if out is not None and out.suffix in _SUFFIXES[:3] and find_spec("matplotlib") is None:
+    check_suffix("--out", out, (*_PLOTS, *_NUMBERS))
+    plots = out is not None and out.suffix.lower() in _PLOTS
+    if kind and not plots:
+        raise typer.BadParameter(f"--kind needs --out with a plot: {', '.join(_PLOTS)}")
+    if plots and find_spec("matplotlib") is None:
         fail(ImportError('plots need matplotlib: pip install "textsobol[image]"'))
     try:
+        from textsobol.image.explanation import KINDS
+
+        for name in kind or ():
+            if name not in KINDS:
+                raise ValueError(f"--kind {name}: known are {', '.join(KINDS)}")
+            if name != "score" and method != "sobol":
+                raise ValueError(f"--kind {name}: of method sobol only; {method} tells the score")
         from textsobol.image.pictures import loaded
 
         picture = loaded(file)  # before the model, which takes longer
@@ -103,7 +109,6 @@ def image(
             explanation = explainer(
                 picture,
                 label=label,
-                labels=3 if label is None else [label],
                 method=method,
                 budget=budget,
                 seed=seed,
@@ -111,7 +116,7 @@ def image(
                 sign="occlusion" if paper else "mean",
             )
         if out is not None:
-            explanation.save(out, *kinds)
+            explanation.save(out, *(kind or ()))
     except EXPECTED as error:
         fail(error)
     if as_json:

@@ -23,6 +23,7 @@ class Score(StrEnum):
 
     logit = "logit"
     probability = "probability"
+    output = "output"
 
 
 def explain(

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from textsobol.image.pictures import as_tensor
+from textsobol.image.pictures import as_photo, as_tensor
 from textsobol.inference import in_evaluation, is_out_of_memory
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_LARGEST_BATCH = 64
+_CPU_PIXELS = 4 * 224 * 224
 
 
 class ImageClassifier(Protocol):
@@ -30,6 +33,9 @@ class ImageClassifier(Protocol):
 
     def prepared(self, image: Any) -> Tensor:
         """The picture as the model takes it ``(1, channels, height, width)``."""
+
+    def usual_batch(self, picture: Tensor) -> int:
+        """How many pictures of that size are best forwarded together."""
 
     def outputs(self, pictures: Tensor) -> Floats:
         """Prepared pictures ``(rows, channels, height, width)`` to outputs ``(rows, labels)``."""
@@ -61,6 +67,13 @@ class TorchClassifier:
         tensor = as_tensor(image) if self.prepare is None else as_tensor(self.prepare(image))
         parameter = next(iter(self.model.parameters()), None)
         return tensor if parameter is None else tensor.to(parameter.device, parameter.dtype)
+
+    def usual_batch(self, picture: Tensor) -> int:
+        """Few on a CPU: their maps stay in memory that is used again and again."""
+        if picture.device.type != "cpu":
+            return _LARGEST_BATCH
+        height, width = picture.shape[2:]
+        return int(min(_LARGEST_BATCH, max(1, _CPU_PIXELS // (height * width))))
 
     def outputs(self, pictures: Tensor) -> Floats:
         """Outputs, in smaller batches where memory runs out."""
@@ -107,6 +120,10 @@ class ImageFunction:
         """The picture, as it is."""
         return as_tensor(image)
 
+    def usual_batch(self, picture: Tensor) -> int:
+        """Many: where the function runs them is not known."""
+        return _LARGEST_BATCH
+
     def outputs(self, pictures: Tensor) -> Floats:
         """What the function returns, as an array ``(rows, labels)``."""
         returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
@@ -143,7 +160,7 @@ def as_image_classifier(
         processor = model.image_processor
 
         def prepare(image: Any) -> Any:
-            return processor(images=_as_rgb(image), return_tensors="pt")["pixel_values"][0]
+            return processor(images=as_photo(image), return_tensors="pt")["pixel_values"][0]
 
         inner = model.model
         is_multi = getattr(inner.config, "problem_type", None) == "multi_label_classification"
@@ -165,10 +182,6 @@ def _loaded(place: str | PathLike[str]) -> Any:
     from transformers import pipeline
 
     return pipeline("image-classification", model=str(place))
-
-
-def _as_rgb(image: Any) -> Any:
-    return image.convert("RGB") if hasattr(image, "convert") else image
 
 
 def _checked_names(names: Sequence[str], n_outputs: int) -> list[str]:

@@ -14,19 +14,17 @@ from textsobol.image.pictures import as_seen, loaded
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
-from textsobol.methods.settings import checked_options, method_budget, record, sobol_budget
+from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.versions import versions
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
 GRID = (11, 11)  # the paper's
 ROWS = 32  # base rows, the paper's: 3,936 forward passes
 RISE_MASKS = 8000  # the paper's
-_LARGEST_BATCH = 64
-_CPU_PIXELS = 4 * 224 * 224
 
 
 class ImageExplainer:
@@ -45,12 +43,13 @@ class ImageExplainer:
             in), ``blur``, ``amplitude`` (it goes dark), or a function of a picture and masks.
         baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture), a number, one a channel, or
             a picture; in the numbers that the model takes.
-        score: what is analysed: ``logit``, the log-odds of a label, or ``probability``; a
-            function's scores are analysed as they are.
+        score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
+            ``output``, the number before softmax, as in the paper; a function's scores are
+            analysed as they are.
         activation: how a module's outputs become probabilities: ``softmax``, ``sigmoid`` or
             ``none``.
-        batch: pictures that are forwarded together; by default few on a CPU, where large batches
-            are slower (see benchmarks/imagenet), and 64 elsewhere.
+        batch: pictures that are forwarded together; by default few of a module on a CPU, where
+            large batches are slower, and 64 elsewhere.
         progress: show a bar on work of more than about two seconds.
 
     Example:
@@ -124,7 +123,8 @@ class ImageExplainer:
             keep: probability that a region is present, or ``None`` for masks of real numbers,
                 the paper's, which need an estimator such as ``jansen``.
             label: the label to look at; by default the likeliest.
-            labels: labels to analyse, or so many of the likeliest; ``None`` for all.
+            labels: labels to analyse, or so many of the likeliest, together with ``label``; ``None``
+                for all.
             method: ``sobol``, or another one; see `textsobol.methods`. Gradient methods, RISE and
                 ``random`` score single pixels, or the segments, if there are any.
             estimator: see `textsobol.sobol_indices`.
@@ -145,20 +145,22 @@ class ImageExplainer:
         with LateProgress(1, enabled=self._progress) as progress:
             # A map of pixels, unless larger regions are asked for.
             pixels = known.finest and segments is None
-            game = self._game(image, segments, labels, progress.tick, pixels=pixels)
+            game = self._game(image, segments, labels, progress.tick, pixels=pixels, label=label)
             looked_at = checked_label(label, game.labels, game.probabilities)
             if known.kind == "search":  # for one label: it is far too long for many
                 game = game.looked_at(looked_at)
             d = game.n_features
             if method == "sobol":
-                options["rows"] = rows = ROWS if rows is None and budget is None else rows
-                budget = sobol_budget(budget, rows, d, noun="regions", usual=_usual_budget)
+                if budget is not None:
+                    check_sobol_budget(budget, d, noun="regions")
+                elif rows is None and estimator != "exact":
+                    options["rows"] = rows = ROWS
             else:
                 budget = method_budget(
                     known, budget, d, noun="regions",
                     usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
                 )  # fmt: skip
-            progress.more(budget or (rows or 1) * (d + 2))
+            progress.more((rows or 1) * (d + 1) if budget is None else budget)
             found = game.attributed(known, budget=budget, seed=seed, **options)
         return ImageExplanation(
             image=as_seen(image, game.picture),
@@ -206,6 +208,7 @@ class ImageExplainer:
         *,
         pixels: bool = False,
         baseline: Any = None,
+        label: str | None = None,
     ) -> ImageGame:
         picture = self._classifier.prepared(image)
         perturbation, filling = self._perturbation, self._baseline
@@ -218,7 +221,8 @@ class ImageExplainer:
             perturbation_named(perturbation, picture, filling),
             score=self._score,
             labels=labels,
-            batch=self._batch or _usual_batch(picture),
+            label=label,
+            batch=self._batch or self._classifier.usual_batch(picture),
             tick=tick,
         )
 
@@ -239,14 +243,6 @@ class ImageExplainer:
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": versions(),
         }
-
-
-def _usual_batch(picture: Tensor) -> int:
-    """On a CPU the maps of a few pictures stay in memory that is used again and again."""
-    if picture.device.type != "cpu":
-        return _LARGEST_BATCH
-    height, width = picture.shape[2:]
-    return int(min(_LARGEST_BATCH, max(1, _CPU_PIXELS // (height * width))))
 
 
 def _usual_budget(n_regions: int) -> int:

@@ -56,7 +56,7 @@ class ImageExplanation:
         scores: by label.
         probabilities: what the classifier says of the whole picture, by label.
         label: the label that is looked at.
-        cost: rows, forward passes, seconds.
+        cost: forward passes, seconds.
         settings: model, method and everything else that made this explanation.
     """
 

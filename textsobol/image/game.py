@@ -42,6 +42,7 @@ class ImageGame(ClassifierGame):
         *,
         score: str,
         labels: Sequence[str] | int | None,
+        label: str | None = None,
         batch: int,
         tick: Callable[[int], None] = lambda _: None,
     ) -> None:
@@ -59,6 +60,7 @@ class ImageGame(ClassifierGame):
             score=score,
             names=classifier.labels,
             labels=labels,
+            label=label,
         )
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
@@ -79,6 +81,7 @@ class ImageGame(ClassifierGame):
             forward=lambda inputs: through(classifier.model, inputs),
             inputs=self.picture.flatten(2).transpose(1, 2),
             owners=self.regions.of_pixel.ravel(),
+            size=(self.picture.shape[2], self.picture.shape[3]),
             network=classifier.model,
             through=through,
         )

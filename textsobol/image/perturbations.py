@@ -27,7 +27,8 @@ def perturbation_named(name: str | Perturbation, image: Tensor, baseline: Any) -
             ``amplitude`` darkens towards zero; or a function.
         image: the picture ``(1, channels, height, width)``.
         baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture, by channel), a number, one
-            number a channel, or a picture.
+            number a channel, or a picture: an array with its channels last or a tensor with
+            them first.
     """
     if callable(name):
         return name
@@ -49,7 +50,11 @@ def baseline_of(baseline: Any, image: Tensor) -> Tensor:
         if baseline == "mean":
             return image.mean(dim=(2, 3), keepdim=True)
         raise ValueError(f"unknown baseline {baseline!r}; known: zero, mean, or numbers")
-    values = torch.as_tensor(np.asarray(baseline), dtype=image.dtype, device=image.device)
+    if not isinstance(baseline, torch.Tensor):
+        baseline = torch.as_tensor(np.asarray(baseline))
+        if baseline.ndim == 3:  # arrays have their channels last
+            baseline = baseline.permute(2, 0, 1)
+    values = baseline.detach().to(image.device, image.dtype)
     channels, height, width = image.shape[1:]
     if values.ndim == 0:
         return values.reshape(1, 1, 1, 1)

@@ -20,7 +20,7 @@ _PNG = "data:image/png;base64,"
 def as_tensor(image: Any) -> Tensor:
     """A picture as numbers ``(1, channels, height, width)``.
 
-    PIL pictures and whole numbers 0 to 255 become numbers from 0 to 1, in RGB. Arrays are
+    PIL pictures, in RGB, and numbers in 8 bits become numbers from 0 to 1. Arrays are
     ``(height, width)`` or ``(height, width, channels)``, tensors ``(channels, height, width)``;
     other numbers stay as they are.
     """
@@ -69,6 +69,23 @@ def to_look_at(image: Any) -> Array:
     return np.round(255 * values).astype(np.uint8)
 
 
+def as_photo(image: Any) -> Any:
+    """A picture as PIL has it, in RGB, for processors that take photos only.
+
+    Raises:
+        ValueError: when numbers are neither in 8 bits nor from 0 to 1: what they mean is not known.
+    """
+    if hasattr(image, "convert"):
+        return image.convert("RGB")
+    values = as_tensor(image)
+    if float(values.min()) < 0 or float(values.max()) > 1:
+        raise ValueError(
+            f"a pipeline prepares photos by itself: give a PIL picture, numbers in 8 bits, or "
+            f"numbers from 0 to 1, not from {float(values.min()):g} to {float(values.max()):g}"
+        )
+    return _pillow("giving an array to a pipeline").fromarray(to_look_at(image))
+
+
 def as_seen(image: Any, prepared: Tensor) -> Array:
     """The picture in 8 bits as the model sees it: cut out and scaled, in its own colours.
 
@@ -79,28 +96,31 @@ def as_seen(image: Any, prepared: Tensor) -> Array:
     """
     whole = to_look_at(image)
     values = prepared[0].double().cpu().numpy().transpose(1, 2, 0)
-    if whole.shape == values.shape:
-        return whole
     if values.shape[2] != 3:
-        return to_look_at(prepared)
+        # Other channels than colours; as they were given, unless they were cut.
+        return whole if whole.shape[:2] == values.shape[:2] else to_look_at(prepared)
     across = (0, 1)
     spread = np.where(values.std(across) > 0, values.std(across), 1.0)
     coloured = (values - values.mean(across)) / spread * whole.std(across) + whole.mean(across)
+    # Where nothing was cut or scaled this is the picture itself, but for rounding.
     return np.asarray(np.clip(np.round(coloured), 0, 255), dtype=np.uint8)
 
 
 def loaded(image: Any) -> Any:
-    """A picture file, with the turn that a camera has noted; other pictures as they are."""
-    if not isinstance(image, str | PathLike):
-        return image
-    pillow = _pillow("reading picture files")
+    """A file as a picture; PIL pictures are turned as the camera has noted, others as they are."""
+    if isinstance(image, str | PathLike):
+        try:
+            with _pillow("reading picture files").open(image) as file:
+                return _upright(file).convert("RGB")
+        except OSError as error:
+            raise ValueError(f"cannot read the picture {str(image)!r}: {error}") from error
+    return _upright(image) if hasattr(image, "getexif") else image
+
+
+def _upright(image: Any) -> Any:
     from PIL import ImageOps
 
-    try:
-        with pillow.open(image) as file:
-            return ImageOps.exif_transpose(file).convert("RGB")
-    except OSError as error:
-        raise ValueError(f"cannot read the picture {str(image)!r}: {error}") from error
+    return ImageOps.exif_transpose(image)
 
 
 def as_data_uri(image: Array) -> str:

@@ -39,12 +39,14 @@ def _gradient(title: str, attribute: Callable[..., Attribution], **others: Any) 
 
 
 def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
-    return _gradient(title, attribute, is_signed=False, for_pictures=True, **others)
+    return _gradient(title, attribute, is_signed=False, pictures_only=True, **others)
 
 
 METHODS: dict[str, Method] = {
     "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2, options=_SOBOL_SETTINGS),
-    "random": Method("Random", random_scores, "baseline", _none, _none, False, finest=True),
+    "random": Method(
+        "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True
+    ),
     "saliency": _gradient("Saliency", saliency, is_signed=False),
     "gradient_input": _gradient("Gradient x Input", gradient_input),
     "smoothgrad": _gradient("SmoothGrad", smoothgrad, is_signed=False),
@@ -63,7 +65,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-TEXT_METHODS = [name for name, method in METHODS.items() if not method.for_pictures]
+TEXT_METHODS = [name for name, method in METHODS.items() if not method.pictures_only]
 
 
 def method_named(name: str, among: Sequence[str] = tuple(METHODS)) -> Method:

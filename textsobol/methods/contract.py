@@ -23,6 +23,7 @@ class Differentiable:
         forward: inputs ``(rows, positions, ...)`` to scores ``(rows, labels)``, with gradients.
         inputs: those of the whole input ``(1, positions, ...)``.
         owners: the feature that a position belongs to, -1 for none ``(positions,)``.
+        size: height and width, where positions are the pixels of a picture, row by row.
         network: what ``forward`` runs, for methods that look at its layers.
         through: ``forward`` by a copy of the network: the copy and inputs to scores.
     """
@@ -30,6 +31,7 @@ class Differentiable:
     forward: Callable[[Tensor], Tensor]
     inputs: Tensor
     owners: Integers
+    size: tuple[int, int] | None = None
     network: Module | None = None
     through: Callable[[Module, Tensor], Tensor] | None = None
 
@@ -87,7 +89,7 @@ class Method:
         natural: rows that it takes when no budget is given, or ``None`` for any number.
         is_signed: whether scores tell for from against, or only how much a feature matters.
         finest: whether it scores the pixels of a picture one by one, rather than larger regions.
-        for_pictures: whether it makes sense for pictures only.
+        pictures_only: whether it makes no sense for texts.
         options: names of the settings that it takes beside budget and seed.
     """
 
@@ -98,5 +100,5 @@ class Method:
     natural: Callable[[int], int] | None = None
     is_signed: bool = True
     finest: bool = False
-    for_pictures: bool = False
+    pictures_only: bool = False
     options: tuple[str, ...] = ()

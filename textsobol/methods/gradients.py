@@ -1,4 +1,4 @@
-"""Methods that look at gradients, through captum, on the layer where words become vectors.
+"""Methods that look at gradients, through captum: of words where they become vectors, of pixels.
 
 Attributions of single numbers are summed up to features: absolute gradients for saliency and
 SmoothGrad, signed ones for the others.
@@ -45,7 +45,10 @@ def smoothgrad(game: Game, *, budget: int, seed: int) -> Attribution:
     import torch
 
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        noisy = captum.NoiseTunnel(captum.Saliency(model.forward))
+        # The noise comes in single precision, whatever that of the model.
+        noisy = captum.NoiseTunnel(
+            captum.Saliency(lambda inputs: model.forward(inputs.to(model.inputs.dtype)))
+        )
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             gradients = noisy.attribute(
@@ -96,6 +99,19 @@ def summed_up(
         passes: forward passes for each label.
         settings: for the record.
     """
+    captum, model = opened(game)
+    n_labels = int(model.forward(model.inputs).shape[1])
+    scores = np.zeros((game.n_features, n_labels))
+    owned = model.owners >= 0
+    for label in range(n_labels):
+        found = attribute(captum, model, label).detach().double().cpu().numpy()[0]
+        by_position = found.reshape(len(model.owners), -1).sum(axis=1)
+        np.add.at(scores[:, label], model.owners[owned], by_position[owned])
+    return Attribution(scores, settings=settings or {}, passes=passes * n_labels + 1)
+
+
+def opened(game: Game) -> tuple[Any, Differentiable]:
+    """Captum's methods, and the model of a game with inputs that gradients are taken of."""
     if game.differentiable is None:
         raise ValueError(
             "gradient methods need a sequence classifier of transformers, for pictures a torch "
@@ -107,12 +123,4 @@ def summed_up(
         raise ImportError('gradient methods need captum: pip install "textsobol[bench]"') from error
     model = game.differentiable()
     # Else captum warns that it does so.
-    model = replace(model, inputs=model.inputs.detach().requires_grad_())
-    n_labels = int(model.forward(model.inputs).shape[1])
-    scores = np.zeros((game.n_features, n_labels))
-    owned = model.owners >= 0
-    for label in range(n_labels):
-        found = attribute(captum.attr, model, label).detach().double().cpu().numpy()[0]
-        by_position = found.reshape(len(model.owners), -1).sum(axis=1)
-        np.add.at(scores[:, label], model.owners[owned], by_position[owned])
-    return Attribution(scores, settings=settings or {}, passes=passes * n_labels + 1)
+    return captum.attr, replace(model, inputs=model.inputs.detach().requires_grad_())

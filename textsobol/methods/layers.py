@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textsobol.methods.contract import Attribution, Differentiable, Game
-from textsobol.methods.gradients import summed_up
+from textsobol.methods.gradients import opened, summed_up
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,30 +40,33 @@ def gradcam(
         layer: the convolution or its name; by default the last one whose maps have more than one
             pixel.
     """
-    if game.plane is None:
-        raise ValueError("Grad-CAM needs a picture whose features are its pixels")
-    plane = game.plane
+    _, model = opened(game)
+    chosen = _layer(model, layer)
 
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
         from torch.nn.functional import interpolate
 
-        chosen = _layer(model, layer)
         small = captum.LayerGradCam(model.forward, chosen).attribute(
             model.inputs, target=label, relu_attributions=True
         )
-        large = interpolate(small, size=plane, mode="bilinear", align_corners=False)
+        large = interpolate(small, size=model.size, mode="bilinear", align_corners=False)
         return large.reshape(1, -1)
 
-    return summed_up(game, attribute, passes=1)
+    names = {module: name for name, module in _network(model).named_modules()}
+    found = summed_up(game, attribute, passes=1, settings={"layer": names[chosen]})
+    # The layer was looked for in one more pass.
+    return replace(found, passes=found.passes + (layer is None))
 
 
 def _changed_backprop(game: Game, name: str) -> Attribution:
+    _, model = opened(game)
+    changed = _with_plain_relus(model)
+
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
         with warnings.catch_warnings():
             # captum says that it sets hooks; they are on a copy.
             warnings.simplefilter("ignore")
-            changed = getattr(captum, name)(_with_plain_relus(model))
-            return changed.attribute(model.inputs, target=label).abs()
+            return getattr(captum, name)(changed).attribute(model.inputs, target=label).abs()
 
     return summed_up(game, attribute, passes=1)
 
@@ -71,14 +75,16 @@ def _with_plain_relus(model: Differentiable) -> Module:
     """A copy of the network, as a module from inputs to scores.
 
     captum only changes the gradients of ``torch.nn.ReLU``. ReLU6 is a ReLU with a ceiling, and
-    is taken apart into the two; layers that write over their input are replaced.
+    is taken apart into the two; layers that write over their input are replaced. What a network
+    calls as a function, such as ``torch.relu``, cannot be found and keeps its gradient.
     """
     from torch.nn import Hardtanh, Module, ReLU, ReLU6, Sequential
 
     network = copy.deepcopy(_network(model))
     n_relus = 0
     for parent in list(network.modules()):
-        for name, child in list(parent.named_children()):
+        # Not named_children(), which tells a layer that stands in two places once.
+        for name, child in list(parent._modules.items()):
             if not isinstance(child, ReLU | ReLU6):
                 continue
             n_relus += 1
@@ -138,7 +144,10 @@ def _last_convolution(model: Differentiable, network: Module) -> Module:
         for hook in hooks:
             hook.remove()
     if not found:
-        raise ValueError("Grad-CAM needs a convolution, and the network has none; give layer=")
+        raise ValueError(
+            "Grad-CAM needs a convolution whose maps have more than one pixel, and the network has "
+            "none; give layer="
+        )
     return found[-1]
 
 

@@ -54,7 +54,8 @@ def _enlarged(coarse: Array, offsets: Floats, plane: tuple[int, int]) -> Array:
     """Coarse masks ``(rows, down, across)`` on the plane, shifted by parts of a cell.
 
     As in the original, cells are enlarged to one cell more than the plane needs, and a window of
-    its size is cut out at a random place in the first cell.
+    its size is cut out at a random place in the first cell. Beyond the centres of the outermost
+    cells masks are flat.
     """
     sizes = [-(-extent // cells) for extent, cells in zip(plane, coarse.shape[1:], strict=True)]
     down, across = (

@@ -36,29 +36,18 @@ def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {setting: value for setting, value in given.items() if setting in own}
 
 
-def sobol_budget(
-    budget: int | None,
-    rows: int | None,
-    n_features: int,
-    *,
-    noun: str,
-    usual: Callable[[int], int],
-    passes: int = 1,
-    n_pairs: int = 0,
-) -> int | None:
-    """The budget of Sobol' indices in forward passes; ``None`` when only ``rows`` are given.
+def check_sobol_budget(
+    budget: int, n_features: int, *, noun: str, passes: int = 1, n_pairs: int = 0
+) -> None:
+    """Refuse a budget that is too small for one base row of Sobol' indices.
 
     Args:
-        budget: as given.
-        rows: base rows, as given.
+        budget: in forward passes.
         n_features: number of features.
         noun: what they are called.
-        usual: budget for so many features and pairs, where none is given.
         passes: forward passes that a mask takes.
         n_pairs: pairs that are analysed.
     """
-    if budget is None:
-        return None if rows is not None else passes * usual(n_features + n_pairs)
     least = passes * (n_features + n_pairs + 2)
     if budget < least:
         pairs = f" and {n_pairs} pairs" if n_pairs else ""
@@ -67,7 +56,6 @@ def sobol_budget(
             f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes, "
             f"one for the prediction and {n_features + n_pairs + 1} for one base row{each}"
         )
-    return budget
 
 
 def method_budget(
@@ -79,7 +67,16 @@ def method_budget(
     usual: Callable[[int], int],
     passes: int = 1,
 ) -> int:
-    """The budget of a method other than ours, in forward passes; see `sobol_budget`."""
+    """The budget of a method other than ours, in forward passes.
+
+    Args:
+        method: the method.
+        budget: as given.
+        n_features: number of features.
+        noun: what they are called.
+        usual: budget for so many features, where none is given and the method can choose.
+        passes: forward passes that a mask takes.
+    """
     if budget is not None and method.natural is not None and not method.natural(n_features):
         raise ValueError(f"budget={budget}: {method.title} has its own number of passes")
     least = passes * method.least(n_features)

@@ -130,7 +130,10 @@ def faithfulness(
 
 def descending(scores: ArrayLike) -> Integers:
     """Numbers of the features, the highest score first; of equal ones the first."""
-    return np.argsort(-np.asarray(scores), kind="stable")
+    values = np.asarray(scores, dtype=float)
+    if not np.isfinite(values).all():
+        raise ValueError("scores must be finite numbers")
+    return np.argsort(-values, kind="stable")
 
 
 def without_and_only(

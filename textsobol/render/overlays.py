@@ -25,7 +25,7 @@ _ALPHA = 0.65
 # For and against: the same blue and orange as in texts. Shares have no sign.
 _DIVERGING = ("#d95f02", "#f7f7f7", "#2166ac")
 _TITLES = {
-    "score": "signed score",
+    "score": "score",
     "total": "total index",
     "first": "first order",
     "interaction": "interactions (total - first)",
@@ -125,6 +125,7 @@ def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
         alpha=_ALPHA,
         extent=(0, width, height, 0),
     )
-    axes.set_title(_TITLES[kind], fontsize="medium")
+    signed = "signed " if kind == "score" and explanation.settings["signed"] else ""
+    axes.set_title(signed + _TITLES[kind], fontsize="medium")
     bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8)
     bar.ax.tick_params(labelsize="small")

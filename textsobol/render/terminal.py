@@ -64,13 +64,13 @@ def show_picture(explanation: ImageExplanation, console: Console) -> None:
         for value in row.tolist():
             share = value / strongest if strongest > 0 else 0.0
             tenths = round(10 * share)
-            line.append(f"{tenths:+3d} " if tenths else "  . ", style=_style(share))
+            number = f"{tenths:+3d}" if explanation.settings["signed"] else f"{tenths:3d}"
+            line.append(f"{number} " if tenths else "  . ", style=_style(share))
         console.print(line)
-    console.print(
-        f" tenths of the strongest score, {strongest:.3f}; + for {one_line(explanation.label)}, "
-        "- against it",
-        style="dim", highlight=False, markup=False, emoji=False,
-    )  # fmt: skip
+    told = f" tenths of the strongest score, {strongest:.3f}"
+    if explanation.settings["signed"]:
+        told += f"; + for {one_line(explanation.label)}, - against it"
+    console.print(told, style="dim", highlight=False, markup=False, emoji=False)
     console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
 
 

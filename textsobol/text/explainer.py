@@ -9,7 +9,7 @@ from typing import Any
 
 from textsobol.labels import checked_label
 from textsobol.methods import TEXT_METHODS, method_named
-from textsobol.methods.settings import checked_options, method_budget, record, sobol_budget
+from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
 from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
@@ -52,8 +52,8 @@ class TextExplainer:
             replaces it.
         ignore: words that always stay and get no score: ``stopwords``, a list, or a function
             of a word.
-        score: what is analysed: ``logit``, the log-odds of a label, or ``probability``. A
-            function's scores are analysed as they are.
+        score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
+            ``output``, the number before softmax. A function's scores are analysed as they are.
         batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
             models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
@@ -171,10 +171,11 @@ class TextExplainer:
                 game = game.looked_at(looked_at)
             passes, d = self._classifier.passes, game.n_features
             if method == "sobol":
-                budget = sobol_budget(
-                    budget, rows, d, noun="words", usual=default_budget, passes=passes,
-                    n_pairs=n_pairs_among(interactions, d),
-                )  # fmt: skip
+                n_pairs = n_pairs_among(interactions, d)
+                if budget is not None:
+                    check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
+                elif rows is None:
+                    budget = passes * default_budget(d + n_pairs)
             else:
                 budget = method_budget(
                     known, budget, d, noun="words", usual=default_budget, passes=passes

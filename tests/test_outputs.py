@@ -1,0 +1,36 @@
+"""What is analysed of a model's outputs, against plain formulas."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+
+from textsobol.outputs import analysed, analysed_tensor
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 50])
+@pytest.mark.parametrize("scale", [0.1, 5.0, 400.0])
+def test_log_odds_of_many_labels(n_labels: int, scale: float) -> None:
+    outputs = scale * np.random.default_rng(0).normal(size=(20, n_labels))
+    every = range(n_labels)
+    expected = np.stack(
+        [outputs[:, k] - logsumexp(np.delete(outputs, k, axis=1), axis=1) for k in every], axis=1
+    )
+    np.testing.assert_allclose(analysed(outputs, "softmax", "logit", every), expected, rtol=1e-12)
+    some = [n_labels - 1, 0]
+    np.testing.assert_array_equal(
+        analysed(outputs, "softmax", "logit", some),
+        analysed(outputs, "softmax", "logit", every)[:, some],
+    )
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "none"])
+@pytest.mark.parametrize("score", ["logit", "probability", "output"])
+def test_tensors_and_arrays_agree(activation: str, score: str) -> None:
+    outputs = np.random.default_rng(0).normal(size=(4, 6))
+    labels = [5, 1]
+    tensor = analysed_tensor(torch.tensor(outputs), activation, score, labels)
+    plain = analysed(outputs, activation, score, labels)
+    np.testing.assert_allclose(tensor.numpy(), plain, rtol=1e-12)
+    if score == "output" or activation == "none":
+        np.testing.assert_array_equal(plain, outputs[:, labels])
