@@ -61,7 +61,7 @@ def _without_each(outputs: Floats) -> Floats:
     others[rows, first] = -np.inf
     rest = np.asarray(logsumexp(others, axis=1))
     whole = np.logaddexp(rest, outputs[rows, first])[:, None]
-    others = whole + np.log1p(-np.exp(others - whole))
+    others = np.asarray(whole + np.log1p(-np.exp(others - whole)))
     others[rows, first] = rest
     return others
 

@@ -123,8 +123,8 @@ class ImageExplainer:
             keep: probability that a region is present, or ``None`` for masks of real numbers,
                 the paper's, which need an estimator such as ``jansen``.
             label: the label to look at; by default the likeliest.
-            labels: labels to analyse, or so many of the likeliest, together with ``label``; ``None``
-                for all.
+            labels: labels to analyse, or so many of the likeliest beside ``label``; ``None`` for
+                all.
             method: ``sobol``, or another one; see `textsobol.methods`. Gradient methods, RISE and
                 ``random`` score single pixels, or the segments, if there are any.
             estimator: see `textsobol.sobol_indices`.

@@ -54,7 +54,7 @@ def baseline_of(baseline: Any, image: Tensor) -> Tensor:
         baseline = torch.as_tensor(np.asarray(baseline))
         if baseline.ndim == 3:  # arrays have their channels last
             baseline = baseline.permute(2, 0, 1)
-    values = baseline.detach().to(image.device, image.dtype)
+    values: Tensor = baseline.detach().to(image.device, image.dtype)
     channels, height, width = image.shape[1:]
     if values.ndim == 0:
         return values.reshape(1, 1, 1, 1)
