@@ -12,6 +12,9 @@ from benchmarks.provenance import weights_of, without_place
 class Weights(torch.nn.Module):
     """Numbers of several kinds, one of them without a shape, one of them none."""
 
+    matrix: torch.Tensor
+    number: torch.Tensor
+
     def __init__(self, kind: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.register_buffer("matrix", torch.arange(6).reshape(2, 3).T.to(kind))
