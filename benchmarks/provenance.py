@@ -21,11 +21,14 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 def weights_of(model: Any) -> str:
     """A short name for the weights of a torch model."""
+    import torch
 
     def parts() -> Iterator[bytes]:
         for name, values in model.state_dict().items():
             yield name.encode()
-            yield values.cpu().contiguous().numpy().tobytes()
+            # As bytes: numpy has no bfloat16. Flat, for a single number cannot be viewed as others.
+            raw = values.cpu().contiguous().reshape(-1).view(torch.uint8)
+            yield raw.numpy().tobytes()
 
     return digest_of(parts())
 
@@ -46,10 +49,12 @@ def without_place(argument: str) -> str:
     Example:
         >>> without_place("/somewhere/reviews.jsonl"), without_place("--out=/somewhere/results")
         ('reviews.jsonl', '--out=results')
-        >>> without_place("stanfordnlp/imdb")
-        'stanfordnlp/imdb'
+        >>> without_place("stanfordnlp/imdb"), without_place("/somewhere/a=b/photos")
+        ('stanfordnlp/imdb', 'photos')
     """
-    option, is_option, value = argument.rpartition("=")
+    option, is_option, value = (
+        argument.partition("=") if argument.startswith("--") else ("", "", argument)
+    )
     path = Path(value)
     is_file = value.startswith(("/", "./", "../", "~")) or ("/" in value and path.exists())
     return f"{option}{is_option}{path.name}" if is_file else argument

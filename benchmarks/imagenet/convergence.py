@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.consistency import convergence as measure_convergence
 from benchmarks.consistency import mean_and_spread, told
 from benchmarks.imagenet.data import Photo
-from benchmarks.imagenet.run import Picture, Setup
+from benchmarks.imagenet.run import SCORE_IN_WORDS, Picture, Setup
 from benchmarks.imagenet.ways import PictureWay, flip, jansen, rise
 from benchmarks.reporting import Cell, Line, Results, Table, mean_with_interval
 from benchmarks.runner import seed_of
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEY = ("model", "method", "passes", "image")
-GRID = (7, 7)  # RISE's, and that of the paper's comparison
-PASSES = (500, 1000, 2000, 4000, 7000)
-CONVERGED = 10_000
 METHODS = {"jansen": "Sobol total, the paper's", "flip": "Sobol total, flip", "rise": "RISE"}
 _IN_THE_PAPER = (
     "The paper has, for EfficientNet and 500 images, 0.80 (Sobol) and 0.65 (RISE) with 1,000 "
@@ -42,8 +39,8 @@ def convergence(
     *,
     seed: int,
     shares_rows: bool,
-    passes: Sequence[int] = PASSES,
-    converged: int = CONVERGED,
+    passes: Sequence[int],
+    converged: int,
 ) -> None:
     """Rank correlation with the method's own converged map, against forward passes.
 
@@ -68,8 +65,8 @@ def convergence(
         way = way_of(method, number, setup.n_cells)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            (first, *_), n_rows = opened(photo).maps(way, seed_of(photo, seed))
-        return first, n_rows
+            maps = opened(photo).maps(way, seed_of(photo, seed))
+        return maps.values[0], maps.rows
 
     def prepare(photo: Photo, method: str) -> Callable[[int], dict[str, Any]]:
         reference, _ = found(photo, method, converged, seed if shares_rows else seed + 1)
@@ -93,15 +90,17 @@ def convergence(
 
 
 def way_of(method: str, passes: int, n_cells: int) -> PictureWay:
-    """The way with as many passes as base rows allow; its first score is the total index.
+    """The way with as many passes as base rows allow, for the total index or RISE's only score.
 
     Example:
         >>> [way_of(method, 1000, 49).passes for method in METHODS]
         [969, 1000, 1000]
     """
     if method == "jansen":
-        return jansen(passes // (n_cells + 2), n_cells)[0]
-    return flip(passes // (n_cells + 1), n_cells) if method == "flip" else rise(passes)
+        return jansen(passes // (n_cells + 2), n_cells, ("total",))
+    if method == "flip":
+        return flip(passes // (n_cells + 1), n_cells, ("total",))
+    return rise(passes)
 
 
 def _by_cell(values: Floats, grid: tuple[int, int]) -> Floats:
@@ -147,7 +146,7 @@ def convergence_table(results: Results) -> Table:
     caption = (
         f"Rank correlation of all pixels with the map that the method itself gives after "
         f"{settings['converged']:,} passes ({shared}): mean (standard deviation), then that of "
-        f"the means of the cells. {_IN_THE_PAPER}"
+        f"the means of the cells. Analysed: {SCORE_IN_WORDS[settings['score']]}. {_IN_THE_PAPER}"
     )
     down, across = settings["grid"]
     title = f"Convergence of {settings['model']} at {down} x {across} cells"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.imagenet.preprocessing import Preprocessing
+from benchmarks.imagenet.preprocessing import Colours, Preprocessing
 
 EFFICIENTNET = "efficientnet-lite0"
 # Of EfficientNet-Lite: colours from -1 to 1.
@@ -52,24 +53,50 @@ def load(place: str) -> Model:
 def preprocessing_of(directory: Path) -> Preprocessing:
     """What the ``preprocessor_config.json`` of a directory asks for, or what is usual.
 
-    Only sizes, mean and spread are read: photos keep their proportions, and the middle is cut
-    out, also where a model's own processor would squeeze them.
+    Only sizes and what becomes of colours are read: photos keep their proportions, and a square
+    is cut out of the middle, also where a model's own processor would squeeze them or cut nothing.
     """
     path = directory / "preprocessor_config.json"
     asked = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    side = _side(asked.get("size", 224))
-    size = _side(asked.get("crop_size", side))
-    shorter = round(side / asked["crop_pct"]) if asked.get("crop_pct") else side
-    mean = asked.get("image_mean") or _IMAGENET_MEAN
-    spread = asked.get("image_std") or _IMAGENET_SPREAD
-    red, green, blue = (255 * float(value) for value in mean)
-    of_red, of_green, of_blue = (255 * float(value) for value in spread)
-    return Preprocessing(max(shorter, size), size, (red, green, blue), (of_red, of_green, of_blue))
+    if not asked.get("do_resize", True):
+        raise SystemExit(f"{path}: do_resize: false is not supported; photos are of any size")
+    side = _side(asked.get("size") or 224, path)
+    size, shorter = side, side
+    if asked.get("do_center_crop", True):
+        size = _side(asked.get("crop_size") or side, path)
+        shorter = round(side / asked["crop_pct"]) if asked.get("crop_pct") else side
+    mean, spread = _colours(asked)
+    return Preprocessing(max(shorter, size), size, mean, spread)
 
 
-def _side(size: int | dict[str, int]) -> int:
-    """A side in pixels, in all the ways in which configurations write it."""
-    return size if isinstance(size, int) else int(size.get("shortest_edge") or size["height"])
+def _colours(asked: Mapping[str, Any]) -> tuple[Colours, Colours]:
+    """Mean and spread of colours from 0 to 255, whatever they are multiplied with before."""
+    unit = 1 / asked.get("rescale_factor", 1 / 255) if asked.get("do_rescale", True) else 1.0
+    if not asked.get("do_normalize", True):
+        return (0.0,) * 3, (unit,) * 3
+    red, green, blue = asked.get("image_mean") or _IMAGENET_MEAN
+    of_red, of_green, of_blue = asked.get("image_std") or _IMAGENET_SPREAD
+    return (unit * red, unit * green, unit * blue), (unit * of_red, unit * of_green, unit * of_blue)
+
+
+def _side(size: int | Sequence[int] | Mapping[str, int], path: Path) -> int:
+    """A side in pixels, in all the ways in which configurations write that of a square."""
+    if isinstance(size, int):
+        return size
+    if isinstance(size, Mapping):
+        sides = (
+            [size["shortest_edge"]]
+            if size.get("shortest_edge")
+            else [size.get("height"), size.get("width")]
+        )
+    else:
+        sides = list(size)
+    if len(set(sides)) != 1 or not sides[0]:
+        raise SystemExit(
+            f"{path}: a size of {json.dumps(size)} is not supported; known are one number, the "
+            f"shortest edge, and the same height and width"
+        )
+    return int(sides[0])
 
 
 def _efficientnet() -> Any:

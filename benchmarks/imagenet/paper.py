@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benchmarks.imagenet.run import SCORE_IN_WORDS
 from benchmarks.imagenet.ways import PAPER_ROWS
 from benchmarks.reporting import Table
 from benchmarks.summary import Run
@@ -34,7 +35,8 @@ _ORDERS = (
 )
 # Deletion with 492, 984 ... 3,936 passes.
 _ABLATION = (0.151, 0.140, 0.132, 0.123, 0.121, 0.120, 0.120, 0.121)
-_PAPER_CELLS = 121
+_GRID = (11, 11)
+_CELLS = 121
 _OTHER_MODEL = (
     "The model is not the paper's, nor are the images: the order can be compared, the height "
     "cannot. Random is not marked."
@@ -42,13 +44,21 @@ _OTHER_MODEL = (
 
 
 def paper_tables(runs: Sequence[Run]) -> list[Table]:
-    """All of the paper's tables that have a counterpart here."""
+    """All of the paper's tables that have a counterpart here.
+
+    Args:
+        runs: on common inputs, or their figures could not be compared. Those of another grid than
+            the paper's, whose passes are others, are left out.
+    """
+    runs = [run for run in runs if tuple(run.settings["grid"]) == _GRID]
+    if not runs:
+        return []
     return [
         _methods_table(runs, "deletion", "lower", [row[3] for row in _METHODS]),
         _methods_table(runs, "insertion", "higher", [row[4] for row in _METHODS]),
         beside_the_paper(
             "The paper's first order against total",
-            f"Deletion, lower is better. {_OTHER_MODEL}",
+            f"Deletion, lower is better. {_ours(runs)}",
             [(title, method, name) for title, method, name, _ in _ORDERS],
             {EFFICIENTNET: [deletion for *_, deletion in _ORDERS]},
             runs,
@@ -56,9 +66,9 @@ def paper_tables(runs: Sequence[Run]) -> list[Table]:
         ),
         beside_the_paper(
             "The paper's ablation over forward passes",
-            f"Deletion by Sobol total, lower is better. {_OTHER_MODEL}",
+            f"Deletion by Sobol total, lower is better. {_ours(runs)}",
             [
-                (f"{rows * (_PAPER_CELLS + 2):,} passes", "sobol", f"jansen-{rows}-total")
+                (f"{rows * (_CELLS + 2):,} passes", "sobol", f"jansen-{rows}-total")
                 for rows in PAPER_ROWS
             ],
             {RESNET: _ABLATION},
@@ -68,12 +78,22 @@ def paper_tables(runs: Sequence[Run]) -> list[Table]:
     ]
 
 
+def _ours(runs: Sequence[Run]) -> str:
+    """What is not the paper's."""
+    told = [
+        f"{run.model}: analysed {SCORE_IN_WORDS[run.settings['score']]}, "
+        f"on the {run.n_inputs:,} images that all have seen."
+        for run in runs
+    ]
+    return " ".join([*told, _OTHER_MODEL])
+
+
 def _methods_table(
     runs: Sequence[Run], metric: str, better: str, paper: Sequence[float | None]
 ) -> Table:
     return beside_the_paper(
         f"The paper's {metric}",
-        f"{metric.capitalize()}, {better} is better. {_OTHER_MODEL}",
+        f"{metric.capitalize()}, {better} is better. {_ours(runs)}",
         [(title, method, name) for title, method, name, _, _ in _METHODS],
         {EFFICIENTNET: paper},
         runs,

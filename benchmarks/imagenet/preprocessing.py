@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from textsobol.metrics.pixels import Box
 
+Colours = tuple[float, float, float]
+"""A number for red, green and blue."""
+
 
 @dataclass(frozen=True)
 class Preprocessing:
@@ -31,8 +34,8 @@ class Preprocessing:
 
     shorter: int
     size: int
-    mean: tuple[float, float, float]
-    spread: tuple[float, float, float]
+    mean: Colours
+    spread: Colours
 
     def __call__(self, photo: Image) -> Tensor:
         """What the model sees ``(3, size, size)``."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.imagenet.run import TOLERANCE
+from benchmarks.imagenet.run import SCORE_IN_WORDS, TOLERANCE
 from benchmarks.reading import Drawing, Reading, Value
 from benchmarks.reporting import Line
 from benchmarks.summary import Run
@@ -48,7 +48,8 @@ def _drawn_shares(n_points: int) -> list[float]:
 
 def _described(settings: Mapping[str, Any]) -> str:
     down, across = settings["grid"]
-    return f", {down} x {across} cells, score {settings['score']}, {settings['steps']} steps"
+    analysed = SCORE_IN_WORDS[settings["score"]]
+    return f", {down} x {across} cells, analysed {analysed}, {settings['steps']} steps"
 
 
 READING = Reading(

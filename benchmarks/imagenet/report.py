@@ -20,15 +20,18 @@ from benchmarks.tables import csv_of, table_of
 TITLE = "Pixel deletion on ImageNet"
 HOW_TO_READ = (
     "Means over images, with 95 % intervals (10,000 bootstrap resamples of the images) and the "
-    "number n of images beside each figure. Deletion: the area under the probability of the "
-    "predicted label while the pixels go, the highest of the map first. Insertion: the same while "
-    "they come. Pointing game: how often the highest pixel of the map lies in a box of the thing, "
-    "or at most 15 pixels beside it, over the images that the model got right. Arrows say whether "
-    "low or high is better. The best is bold, the second best underlined; a random order is no "
-    "attribution and is not marked. The differences to RISE with 8,000 masks, to occlusion and to "
-    "random are those of deletion on the same images; below 0 is better, and where the interval "
-    "holds 0 no difference is shown. Passes: different masked pictures that a method forwards by "
-    "itself, the whole picture included; gradient methods make as many backward passes on top."
+    "number n of images beside each figure. Which score of the predicted label was analysed, its "
+    "output before softmax (as in the paper), its log-odds or its probability (as in RISE), stands "
+    "below the name of the model; deletion and insertion are of probabilities in any case. "
+    "Deletion: the area under the probability of the predicted label while the pixels go, the "
+    "highest of the map first. Insertion: the same while they come. Pointing game: how often the "
+    "highest pixel of the map lies in a box of the thing, or at most 15 pixels beside it, over the "
+    "images that the model got right. Arrows say whether low or high is better. The best is bold, "
+    "the second best underlined; a random order is no attribution and is not marked. The "
+    "differences to RISE with 8,000 masks, to occlusion and to random are those of deletion on the "
+    "same images; below 0 is better, and where the interval holds 0 no difference is shown. "
+    "Passes: different masked pictures that a method forwards by itself, the whole picture "
+    "included; gradient methods make as many backward passes on top."
 )
 
 
@@ -75,7 +78,7 @@ def report_of(
                 png_of(convergence_figure(results)),
             )
         )
-    return Report(TITLE, HOW_TO_READ, tables, plots, paper_tables(runs))
+    return Report(TITLE, HOW_TO_READ, tables, plots, paper_tables(common))
 
 
 def write_report(

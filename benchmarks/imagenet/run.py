@@ -23,6 +23,11 @@ from textsobol.sobol.arrays import Floats
 
 KEY = ("model", "variant", "image")
 TOLERANCE = 15  # pixels, of the original pointing game
+SCORE_IN_WORDS = {
+    "output": "the output before softmax",
+    "logit": "the log-odds",
+    "probability": "the probability",
+}
 _DIGITS = 6
 _PACKAGES = (
     "textsobol",
@@ -43,7 +48,7 @@ class Setup:
         model: the classifier.
         names: of its classes.
         grid: cells down and across.
-        score: what is analysed: ``logit`` or ``probability``.
+        score: what is analysed: ``output``, ``logit`` or ``probability``.
         batch: pictures forwarded together.
     """
 
@@ -71,12 +76,26 @@ class Setup:
         )
 
 
+@dataclass(frozen=True)
+class Maps:
+    """What a way finds in a photo.
+
+    Attributes:
+        values: a map ``(height, width)`` for each kind of score.
+        rows: forward passes that the way takes by itself.
+        forwarded: passes that were made now; what was known before is not forwarded again.
+    """
+
+    values: Sequence[Floats]
+    rows: int
+    forwarded: int
+
+
 class Picture:
     """A photo that is explained in several ways, which share what they know of it."""
 
     def __init__(self, explainer: ImageExplainer, photo: Photo) -> None:
         self._image = photo.opened()
-        self._explainer = explainer
         self._cells = explainer.game(self._image)
         self.pixels = explainer.game(self._image, pixels=True)
         self._memory = Memory()
@@ -90,11 +109,14 @@ class Picture:
         """The pixels for methods that score them, the cells of the grid for others."""
         return self.pixels if METHODS[way.method].finest else self._cells
 
-    def maps(self, way: PictureWay, seed: int) -> tuple[list[Floats], int]:
-        """A map ``(height, width)`` for each kind of score, and the passes that they take."""
+    def maps(self, way: PictureWay, seed: int) -> Maps:
+        """A map for each kind of score."""
         game = self.game_for(way)
+        n_before = game.cost.rows
         found, n_rows = explained(game, way, seed, memory=self._memory)
-        return [game.regions.as_picture(scores_of(found, kind)) for kind in way.scores], n_rows
+        values = [game.regions.as_picture(scores_of(found, kind)) for kind in way.scores]
+        # Passes of gradients are not the game's.
+        return Maps(values, n_rows, game.cost.rows - n_before + found.passes)
 
 
 def run(
@@ -153,13 +175,13 @@ def _lines(
     setup: Setup, picture: Picture, way: PictureWay, photo: Photo, seed: int, steps: int
 ) -> Iterator[dict[str, Any]]:
     """One result for every kind of score that the way gives."""
-    game = picture.game_for(way)
-    n_before, start = game.cost.rows, time.perf_counter()
-    maps, n_rows = picture.maps(way, seed)
-    seconds, n_forwarded = time.perf_counter() - start, game.cost.rows - n_before
-    label, true = game.prediction, setup.names[photo.label]
+    start = time.perf_counter()
+    maps = picture.maps(way, seed)
+    seconds = time.perf_counter() - start
+    label, true = picture.pixels.prediction, setup.names[photo.label]
     boxes = setup.model.preprocess.boxes(photo.boxes, picture.size)
-    for name, title, kind, found in zip(way.names, way.titles, way.scores, maps, strict=True):
+    results = zip(way.names, way.titles, way.scores, maps.values, strict=True)
+    for name, title, kind, found in results:
         measured = pixel_faithfulness(picture.pixels, found, label, steps=steps)
         yield {
             "model": setup.model.name,
@@ -171,7 +193,7 @@ def _lines(
             "passes_asked": way.passes,
             "score": kind,
             "image": photo.id,
-            "rows": n_rows,
+            "rows": maps.rows,
             "label": label,
             "true": true,
             "right": label == true,
@@ -180,7 +202,6 @@ def _lines(
             # A thing that was cut away cannot be pointed at.
             "points_at": points_at(found, boxes) if boxes else None,
             "points_at_15": points_at(found, boxes, tolerance=TOLERANCE) if boxes else None,
-            # Those of this way alone: what an earlier one had asked for is not forwarded again.
-            "forwarded": n_forwarded,
+            "forwarded": maps.forwarded,
             "seconds": round(seconds, 3),
         }

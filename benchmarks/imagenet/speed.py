@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,15 @@ import numpy as np
 
 from benchmarks.imagenet.data import Photo
 from benchmarks.imagenet.run import Setup
-from benchmarks.measuring import peak_megabytes, seconds
+from benchmarks.measuring import megabytes_added, seconds
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 BATCHING_HEADER = ["batch", "pictures a second", "with channels_last", "ratio"]
 OVERHEAD_HEADER = ["passes", "seconds", "bare passes", "ratio", "MB above the model"]
+MOST_TIME = 1.15  # times that of the bare passes
+MOST_MEGABYTES = 500
 _LEAST_PICTURES = 64  # measured at a time, so that small batches are not measured by one alone
 
 
@@ -57,12 +60,56 @@ def batching_rows(
     return rows
 
 
-def overhead_row(setup: Setup, photo: Photo, base_rows: int, repeats: int) -> list[str]:
+@dataclass(frozen=True)
+class Overhead:
+    """What explaining adds to the forward passes.
+
+    Attributes:
+        passes: pictures that were forwarded.
+        seconds: of the explanation.
+        bare_seconds: of its passes alone.
+        ratio: of the two.
+        megabytes: above the model and one batch that was forwarded.
+    """
+
+    passes: int
+    seconds: float
+    bare_seconds: float
+    ratio: float
+    megabytes: float
+
+    def row(self) -> list[str]:
+        """Of a table; see `OVERHEAD_HEADER`."""
+        return [
+            f"{self.passes:,}",
+            f"{self.seconds:.2f}",
+            f"{self.bare_seconds:.2f}",
+            f"{self.ratio:.3f}",
+            f"{self.megabytes:.0f}",
+        ]
+
+    def verdicts(self) -> list[str]:
+        """Whether the limits hold, in words.
+
+        Example:
+            >>> print(*Overhead(3937, 60.0, 50.0, 1.2, 120.0).verdicts(), sep=", ")
+            time: 1.200 x that of the bare passes, at most 1.15 x allowed: MISSED,
+            memory: 120 MB above the model, less than 500 MB allowed: kept
+        """
+        limits = {
+            f"time: {self.ratio:.3f} x that of the bare passes, at most {MOST_TIME} x allowed": (
+                self.ratio <= MOST_TIME
+            ),
+            f"memory: {self.megabytes:.0f} MB above the model, less than {MOST_MEGABYTES} MB "
+            f"allowed": self.megabytes < MOST_MEGABYTES,
+        }
+        return [f"{said}: {'kept' if kept else 'MISSED'}" for said, kept in limits.items()]
+
+
+def overhead(setup: Setup, photo: Photo, base_rows: int, repeats: int) -> Overhead:
     """Time of the paper's explanation over that of its bare passes, and the memory it takes.
 
-    The bare passes are batches of the same number and size, ready to be forwarded. Memory is how
-    much the peak of the process grows, above the model and one batch that was forwarded; call
-    this before anything that takes more.
+    The bare passes are batches of the same number and size, ready to be forwarded.
 
     Args:
         setup: of the model.
@@ -76,7 +123,6 @@ def overhead_row(setup: Setup, photo: Photo, base_rows: int, repeats: int) -> li
     picture = setup.model.preprocess(image)[None].repeat(setup.batch, 1, 1, 1)
     batch = picture.contiguous(memory_format=torch.channels_last)
     _forward(setup, batch, 1)
-    before = peak_megabytes()
     cost: dict[str, float] = {}
 
     def explain() -> None:
@@ -85,21 +131,19 @@ def overhead_row(setup: Setup, photo: Photo, base_rows: int, repeats: int) -> li
         )
         cost.update(explanation.cost)
 
-    explain()  # first-use costs
-    growth = peak_megabytes() - before
+    megabytes = megabytes_added(explain)  # and first-use costs, which are not timed
     whole, bare = [], []
     for _ in range(repeats):
         whole.append(seconds(explain))
         n_batches = -(-int(cost["forwarded"]) // setup.batch)
         bare.append(seconds(partial(_forward, setup, batch, n_batches)))
-    ratio = float(np.median(np.array(whole) / np.array(bare)))
-    return [
-        f"{cost['forwarded']:,.0f}",
-        f"{np.median(whole):.2f}",
-        f"{np.median(bare):.2f}",
-        f"{ratio:.3f}",
-        f"{growth:.0f}",
-    ]
+    return Overhead(
+        int(cost["forwarded"]),
+        float(np.median(whole)),
+        float(np.median(bare)),
+        float(np.median(np.array(whole) / np.array(bare))),
+        megabytes,
+    )
 
 
 def _forward(setup: Setup, batch: Tensor, times: int) -> None:

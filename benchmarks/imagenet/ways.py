@@ -12,7 +12,8 @@ from textsobol.methods.gradients import SAMPLES, STEPS
 
 PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base rows N of the paper's ablation
 FLIP_ROWS = (4, 8, 16, 32)
-RISE_MASKS = (4000, 8000)
+_FEWEST_AND_MOST = (4, 32)  # base rows of which all scores are measured
+_FLIP_SCORES = ("total", "first", "signed")
 # As in the paper's tables, but cheap ones first.
 NAMES = (
     "saliency",
@@ -53,10 +54,11 @@ class PictureWay(Way):
         )
 
 
-def ways(
-    names: Iterable[str], n_cells: int, rise_masks: Sequence[int] = RISE_MASKS
-) -> list[PictureWay]:
+def ways(names: Iterable[str], n_cells: int, rise_masks: Sequence[int]) -> list[PictureWay]:
     """The ways of methods, those that share a design one after the other, the longest first.
+
+    Between the fewest and the most base rows fewer kinds of score are measured: the paper's
+    ablation has only the total index.
 
     Args:
         names: of methods in the registry; for ours ``jansen``, the paper's, and ``flip``.
@@ -64,18 +66,23 @@ def ways(
         rise_masks: numbers of masks.
 
     Example:
-        >>> [way.names for way in ways(["occlusion", "rise"], 121)]
+        >>> [way.names for way in ways(["occlusion", "rise"], 121, [4000, 8000])]
         [('occlusion',), ('rise-8000',), ('rise-4000',)]
-        >>> [way.passes for way in ways(["jansen"], 121)][::2]
-        [3936, 3444, 2952, 2460, 1968, 1476, 984, 492]
+        >>> [way.names for way in ways(["flip"], 121, [])][1:3]
+        [('flip-16-total', 'flip-16-signed'), ('flip-8-total', 'flip-8-signed')]
     """
     found: list[PictureWay] = []
     for name in names:
         if name == "jansen":
             for rows in sorted(PAPER_ROWS, reverse=True):
-                found += jansen(rows, n_cells)
+                if rows in _FEWEST_AND_MOST:
+                    found += [jansen(rows, n_cells), signed_jansen(rows, n_cells)]
+                else:
+                    found.append(jansen(rows, n_cells, ("total",)))
         elif name == "flip":
-            found += [flip(rows, n_cells) for rows in sorted(FLIP_ROWS, reverse=True)]
+            for rows in sorted(FLIP_ROWS, reverse=True):
+                scores = _FLIP_SCORES if rows in _FEWEST_AND_MOST else ("total", "signed")
+                found.append(flip(rows, n_cells, scores))
         elif name == "rise":
             found += [rise(masks) for masks in sorted(rise_masks, reverse=True)]
         elif name in NAMES:
@@ -85,27 +92,21 @@ def ways(
     return found
 
 
-def jansen(rows: int, n_cells: int) -> list[PictureWay]:
-    """The paper's: real-valued masks of a Sobol' sequence; the sign from occlusion, on top."""
-    options = {"estimator": "jansen", "design": "sobol", "keep": None, "rows": rows}
-    passes = rows * (n_cells + 2)
-    plain = _sobol("jansen", "the paper's", ("total", "first"), rows, passes)
-    signed = _sobol("jansen", "the paper's", ("signed",), rows, passes)
-    return [
-        PictureWay(**plain, options={**options, "sign": None}, designs={"jansen": passes}),
-        PictureWay(
-            **signed,
-            options={**options, "sign": "occlusion"},
-            designs={"jansen": passes, "occlusion": 1 + n_cells},
-        ),
-    ]
+def jansen(rows: int, n_cells: int, scores: Sequence[str] = ("total", "first")) -> PictureWay:
+    """The paper's: real-valued masks of a Sobol' sequence."""
+    return _jansen(rows, n_cells, scores, None, {})
 
 
-def flip(rows: int, n_cells: int) -> PictureWay:
+def signed_jansen(rows: int, n_cells: int) -> PictureWay:
+    """The paper's, with the sign from occlusion, on top."""
+    return _jansen(rows, n_cells, ("signed",), "occlusion", {"occlusion": 1 + n_cells})
+
+
+def flip(rows: int, n_cells: int, scores: Sequence[str] = _FLIP_SCORES) -> PictureWay:
     """Ours."""
     passes = rows * (n_cells + 1)
     return PictureWay(
-        **_sobol("flip", "flip", ("total", "first", "signed"), rows, passes),
+        **_sobol("flip", "flip", scores, rows, passes),
         keep=0.5,
         options={"estimator": "flip", "keep": 0.5, "rows": rows},
         designs={"flip": passes},
@@ -132,7 +133,7 @@ def planned(missing: Sequence[PictureWay], n_steps: int) -> list[int]:
         n_steps: of the curves of deletion and insertion.
 
     Example:
-        >>> planned(ways(["rise"], 121), 50)
+        >>> planned(ways(["rise"], 121, [4000, 8000]), 50)
         [8102, 102]
     """
     known: dict[str, int] = {}
@@ -153,9 +154,24 @@ def _other(name: str, n_cells: int) -> PictureWay:
     return PictureWay(method=name, names=(name,), titles=(method.title,), designs={name: rows})
 
 
-def _sobol(
-    name: str, title: str, scores: tuple[str, ...], rows: int, passes: int
-) -> dict[str, Any]:
+def _jansen(
+    rows: int, n_cells: int, scores: Sequence[str], sign: str | None, on_top: Mapping[str, int]
+) -> PictureWay:
+    passes = rows * (n_cells + 2)
+    return PictureWay(
+        **_sobol("jansen", "the paper's", scores, rows, passes),
+        options={
+            "estimator": "jansen",
+            "design": "sobol",
+            "keep": None,
+            "rows": rows,
+            "sign": sign,
+        },
+        designs={"jansen": passes, **on_top},
+    )
+
+
+def _sobol(name: str, title: str, scores: Sequence[str], rows: int, passes: int) -> dict[str, Any]:
     return {
         "method": "sobol",
         "names": tuple(f"{name}-{rows}-{score}" for score in scores),

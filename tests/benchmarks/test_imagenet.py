@@ -1,19 +1,26 @@
 """The ImageNet benchmark on a small model: everything runs, resumes, and counts what it should."""
 
+import doctest
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 pytest.importorskip("PIL", reason="the bench extra is not installed")
 
+from benchmarks.imagenet import convergence, preprocessing, speed
+from benchmarks.imagenet import ways as ways_module
 from benchmarks.imagenet.__main__ import app
 from benchmarks.imagenet.data import class_names, photos
 from benchmarks.imagenet.model import load
-from benchmarks.imagenet.run import Picture, Setup
+from benchmarks.imagenet.run import SCORE_IN_WORDS, Picture, Setup
 from benchmarks.imagenet.ways import NAMES, flip, planned, ways
 from benchmarks.passes import Memory, explained, keys_of
 from tests.benchmarks.killing import whole_and_killed
@@ -21,6 +28,7 @@ from tests.benchmarks.photos import photo_directory, tiny_resnet
 from textsobol.metrics import pixel_faithfulness
 
 run = CliRunner().invoke
+FLIP_ROWS = (32, 16, 8, 4)
 GRID = (4, 4)
 N_CELLS = 16
 SMALL = ["--grid", "4x4", "--steps", "8", "--rise-masks", "20,40"]
@@ -45,12 +53,29 @@ def setup(data: Path, model: Path) -> Setup:
 
 @pytest.fixture
 def common(data: Path, model: Path) -> list[str]:
-    return ["--model", str(model), "--data", str(data)]
+    return ["--model", str(model), "--data", str(data), "--score", "logit"]
 
 
 def results(path: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     return [line for line in lines if "settings" not in line]
+
+
+@pytest.mark.parametrize("module", [convergence, preprocessing, speed, ways_module])
+def test_the_examples_of_the_docstrings_hold(module: ModuleType) -> None:
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+def test_the_score_of_the_paper_is_analysed_by_default() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    defaults = {
+        name: parameter.default
+        for name, command in commands.items()
+        for parameter in command.params
+        if parameter.name == "score"
+    }
+    assert defaults == dict.fromkeys(("run", "convergence", "sanity", "speed"), "output")
+    assert defaults["run"] in SCORE_IN_WORDS
 
 
 def test_a_smoke_run_of_all_methods(common: list[str], tmp_path: Path) -> None:
@@ -67,6 +92,9 @@ def test_a_smoke_run_of_all_methods(common: list[str], tmp_path: Path) -> None:
         assert line["deletion"][-1] == pytest.approx(line["insertion"][0], abs=1e-5)
         assert line["right"] == (line["label"] == line["true"])
         assert line["points_at_15"] >= line["points_at"]
+        if line["kind"] == "white box":
+            # Every pass is made; the whole picture, which counts among the rows, was known.
+            assert line["forwarded"] == line["rows"] - 1 > 0
     for photo in {line["image"] for line in lines}:
         starts = [line["deletion"][0] for line in lines if line["image"] == photo]
         assert starts == pytest.approx([starts[0]] * len(starts), abs=1e-5)
@@ -100,36 +128,61 @@ def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(
         methods = ["--methods", "saliency,random,occlusion,rise,flip", "--limit", "5"]
         return ["-m", "benchmarks.imagenet", "run", *common, *SMALL, *methods, "--out", str(out)]
 
-    wanted, found = (
-        {(line["variant"], line["image"]): line for line in lines}
-        for lines in whole_and_killed(benchmark, tmp_path, "tiny.jsonl")
-    )
-    assert found.keys() == wanted.keys()
-    for key, line in wanted.items():
-        again = found[key]
+    wanted, found = whole_and_killed(benchmark, tmp_path, "tiny.jsonl")
+    by_key = {(line["variant"], line["image"]): line for line in found}
+    assert len(by_key) == len(found) == len(wanted), "nothing is done twice"
+    for line in wanted:
+        again = by_key[line["variant"], line["image"]]
         for name in ("rows", "label", "points_at"):
             assert again[name] == line[name]
         # What was known before the kill was forwarded in other batches, which rounds differently.
-        np.testing.assert_allclose(again["deletion"], line["deletion"], atol=1e-4)
+        for curve in ("deletion", "insertion"):
+            np.testing.assert_allclose(again[curve], line[curve], atol=1e-4)
 
 
 def test_a_long_design_serves_its_shorter_prefixes(setup: Setup, data: Path) -> None:
     (photo, *_) = photos(data, seed=0)
     shared = Picture(setup.explainer(), photo)
     for way in ways(["jansen", "flip", "rise", "occlusion"], N_CELLS, [20, 40]):
-        n_before = shared.game_for(way).cost.rows
-        maps, n_rows = shared.maps(way, seed=3)
-        n_forwarded = shared.game_for(way).cost.rows - n_before
-        alone, n_alone = Picture(setup.explainer(), photo).maps(way, seed=3)
-        assert n_rows == n_alone, "passes are counted as if it were alone"
-        np.testing.assert_allclose(maps, alone, atol=1e-5)
+        maps = shared.maps(way, seed=3)
+        alone = Picture(setup.explainer(), photo).maps(way, seed=3)
+        assert maps.rows == alone.rows, "passes are counted as if it were alone"
+        np.testing.assert_allclose(maps.values, alone.values, atol=1e-5)
         if way.names[0] in ("jansen-32-total", "flip-32-total", "rise-40"):
             # The whole picture was known before; at random, a mask can come twice.
-            assert n_rows - 5 <= n_forwarded + 1 <= n_rows
+            assert maps.rows - 5 <= maps.forwarded + 1 <= maps.rows
         elif way.names[0] == "jansen-32-signed":
-            assert n_forwarded == N_CELLS + 1, "the occlusions that tell the sign"
+            assert maps.forwarded == N_CELLS + 1, "the occlusions that tell the sign"
         else:
-            assert n_forwarded == 0
+            assert maps.forwarded == 0
+
+
+@pytest.mark.parametrize("method", ["saliency", "integrated_gradients", "occlusion"])
+def test_what_was_forwarded_is_what_the_model_has_seen(
+    method: str, setup: Setup, data: Path
+) -> None:
+    picture = Picture(setup.explainer(), photos(data, seed=0)[0])
+    (way,) = ways([method], N_CELLS, [])
+    with counting(setup) as seen:
+        maps = picture.maps(way, seed=0)
+    assert maps.forwarded == sum(seen)
+
+
+def test_few_scores_are_measured_between_the_fewest_and_the_most_rows() -> None:
+    every = [name for way in ways(["jansen", "flip"], 121, []) for name in way.names]
+    by_score = {
+        score: [name for name in every if name.endswith(score)]
+        for score in ("total", "first", "signed")
+    }
+    rows = range(32, 3, -4)
+    assert by_score == {
+        "total": [*(f"jansen-{n}-total" for n in rows), *(f"flip-{n}-total" for n in FLIP_ROWS)],
+        "first": [f"{name}-{n}-first" for name in ("jansen", "flip") for n in (32, 4)],
+        "signed": [
+            *(f"jansen-{n}-signed" for n in (32, 4)),
+            *(f"flip-{n}-signed" for n in FLIP_ROWS),
+        ],
+    }
 
 
 def test_the_plan_of_passes_is_kept(setup: Setup, data: Path) -> None:
@@ -138,7 +191,7 @@ def test_the_plan_of_passes_is_kept(setup: Setup, data: Path) -> None:
     picture = Picture(setup.explainer(), photo)
     start = [picture.game_for(way).cost.rows for way in asked[:2]]
     for way in asked:
-        for found in picture.maps(way, seed=0)[0]:
+        for found in picture.maps(way, seed=0).values:
             pixel_faithfulness(picture.pixels, found, picture.pixels.prediction, steps=8)
     made = sum(picture.game_for(way).cost.rows for way in asked[:2]) - sum(start)
     assert made == pytest.approx(sum(planned(asked, 8)), rel=0.02)
@@ -160,9 +213,9 @@ def test_a_memory_asks_for_what_it_does_not_know() -> None:
 
 
 def test_passes_are_those_of_the_paper(setup: Setup, data: Path) -> None:
-    totals = [way.passes for way in ways(["jansen"], 121) if "total" in way.scores]
+    totals = [way.passes for way in ways(["jansen"], 121, []) if "total" in way.scores]
     assert totals == [3936, 3444, 2952, 2460, 1968, 1476, 984, 492]
-    assert [way.budget(50_176) for way in ways(["rise"], 121)] == [8001, 4001]
+    assert [way.budget(50_176) for way in ways(["rise"], 121, [4000, 8000])] == [8001, 4001]
     game = setup.explainer().game(photos(data, seed=0)[0].opened())
     _, n_rows = explained(game, flip(4, N_CELLS), 0)
     assert n_rows == 4 * (N_CELLS + 1) + 1
@@ -206,3 +259,58 @@ def test_speed_is_measured(common: list[str]) -> None:
     assert done.exit_code == 0, done.output
     rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
     assert [row[0].strip() for row in rows] == ["batch", "---", "1", "4", "passes", "---", "23"]
+    for row in rows[2:4]:
+        _, plain, ordered, ratio = map(float, row)
+        assert ratio == pytest.approx(ordered / plain, rel=0.02, abs=0.01)
+    _, whole, bare, ratio, megabytes = map(float, rows[-1])
+    assert min(whole, bare, ratio) >= 0
+    assert 0 <= megabytes < 500
+    time, memory = done.stdout.splitlines()[-2:]
+    said = "kept" if ratio <= 1.15 else "MISSED"
+    assert time == f"time: {ratio:.3f} x that of the bare passes, at most 1.15 x allowed: {said}"
+    assert memory == f"memory: {megabytes:.0f} MB above the model, less than 500 MB allowed: kept"
+
+
+def test_overhead_is_that_over_as_many_pictures(
+    setup: Setup, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([3.0, 2.0, 8.0, 4.0, 5.0, 5.0])  # explained and bare, in turns
+
+    def seconds(work: Callable[[], object]) -> float:
+        work()
+        return next(times)
+
+    monkeypatch.setattr(speed, "seconds", seconds)
+    with counting(setup) as seen:
+        found = speed.overhead(setup, photos(data, seed=0)[0], 2, repeats=3)
+    # 2 x (16 + 2) masks and the whole picture; in batches of 8 these are five.
+    assert found.passes == 37
+    assert (found.seconds, found.bare_seconds, found.ratio) == (5.0, 4.0, 1.5)
+    assert sum(seen) == 8 + 37 + 3 * (37 + 5 * 8)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "megabytes", "said"),
+    [
+        (1.15, 499.0, ["kept", "kept"]),
+        (1.151, 0.0, ["MISSED", "kept"]),
+        (1.0, 500.0, ["kept", "MISSED"]),
+    ],
+)
+def test_limits_are_told(ratio: float, megabytes: float, said: list[str]) -> None:
+    verdicts = speed.Overhead(37, ratio, 1.0, ratio, megabytes).verdicts()
+    assert [verdict.split(": ")[-1] for verdict in verdicts] == said
+
+
+@contextmanager
+def counting(setup: Setup) -> Iterator[list[int]]:
+    """Sizes of the batches that the model sees."""
+    seen: list[int] = []
+    hook = setup.model.module.register_forward_pre_hook(
+        lambda module, args, kwargs: seen.append(len(args[0] if args else kwargs["pixel_values"])),
+        with_kwargs=True,
+    )
+    try:
+        yield seen
+    finally:
+        hook.remove()

@@ -67,8 +67,8 @@ def jansen(
     )
 
 
-def run_of(folder: Path, lines: Iterable[dict[str, Any]]) -> Run:
-    [run] = load([written(folder / "results.jsonl", lines, **SETTINGS)])
+def run_of(folder: Path, lines: Iterable[dict[str, Any]], **settings: Any) -> Run:
+    [run] = load([written(folder / "results.jsonl", lines, **{**SETTINGS, **settings})])
     return run
 
 
@@ -109,9 +109,9 @@ def test_the_numbers_of_a_table_are_those_computed_by_hand(tmp_path: Path) -> No
     assert found["Rise"]["pointing game ↑"] == ("0.000", 0, "n = 1")
     assert found["Random"]["deletion ↓"] == ("0.750", 0, "n = 1")
     assert table.caption == (
-        "Model tiny, data photos, 3 images, 11 x 11 cells, score logit, 2 steps, accuracy 66.7 % "
-        "on these images, seed 7, numpy 2.0. Variants that have not seen all images are not "
-        "marked."
+        "Model tiny, data photos, 3 images, 11 x 11 cells, analysed the log-odds, 2 steps, "
+        "accuracy 66.7 % on these images, seed 7, numpy 2.0. Variants that have not seen all "
+        "images are not marked."
     )
     common = on_common_inputs(run)
     assert common.n_inputs == 1
@@ -187,6 +187,45 @@ def test_the_paper_stands_beside_what_corresponds(tmp_path: Path) -> None:
     }
 
 
+def test_the_paper_stands_beside_what_all_have_seen(tmp_path: Path) -> None:
+    # Occlusion is better on the image that both have seen, and worse on the mean of its three.
+    lines = [
+        *(line(image, [area, area]) for image, area in zip("abc", (0.2, 0.9, 0.9), strict=True)),
+        rise("a", [0.3, 0.3]),
+    ]
+    report = report_of([run_of(tmp_path, lines)])
+    deletion = rows_of(report.paper[0])
+    shown = {name: deletion[name]["tiny"] for name in ("Occlusion", "RISE, 8,000 masks")}
+    assert [(cell.text, cell.place, cell.after) for cell in shown.values()] == [
+        ("0.200", 1, "n = 1"),
+        ("0.300", 2, "n = 1"),
+    ]
+    for table in report.paper:
+        assert "tiny: analysed the log-odds, on the 1 images that all have seen." in table.caption
+
+
+def test_another_grid_is_not_the_papers(tmp_path: Path) -> None:
+    other = run_of(tmp_path, [jansen("a", 32, [0.5, 0.5])], grid=[7, 7], model="other")
+    assert paper_tables([other]) == []
+    same = run_of(tmp_path, [jansen("a", 32, [0.5, 0.5])])
+    assert {tuple(table.header[2:]) for table in paper_tables([other, same])} == {("tiny",)}
+    assert "The paper's" not in report_of([other]).markdown()
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        ("output", "the output before softmax"),
+        ("logit", "the log-odds"),
+        ("probability", "the probability"),
+    ],
+)
+def test_captions_tell_the_score(score: str, said: str, tmp_path: Path) -> None:
+    run = run_of(tmp_path, [line("a", [0.5, 0.5])], score=score)
+    assert f"analysed {said}, 2 steps" in table_of(run).caption
+    assert f"analysed {said}, on" in paper_tables([run])[0].caption
+
+
 def converged(folder: Path) -> Path:
     def told(method: str, passes: int, image: str, value: float | None) -> dict[str, Any]:
         named = {"model": "tiny", "method": method, "passes": passes, "image": image}
@@ -209,6 +248,7 @@ def test_convergence_is_told_and_drawn(tmp_path: Path) -> None:
     (_, _), (table, commands) = report.tables
     assert table.title == "Convergence of tiny at 7 x 7 cells"
     assert "after 10,000 passes (other rows)" in table.caption
+    assert "Analysed: the log-odds." in table.caption
     assert commands == ["python -m benchmarks.imagenet run --seed 7"]
     cells = {passes: [cell.text for cell in row.values()] for passes, row in rows_of(table).items()}
     assert cells["500"][1] == "0.750 (0.250), 0.750, n = 2"
