@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.provenance import digest_of
+from textsobol.labels import told_apart
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,8 +75,7 @@ def photos(directory: Path, *, seed: int) -> list[Photo]:
 def class_names(directory: Path) -> list[str]:
     """Names of the classes, a line of ``classes.txt`` for each; a repeated one has its number."""
     names = _existing(directory / "classes.txt").read_text(encoding="utf-8").splitlines()
-    repeats = Counter(names)
-    return [f"{name} ({k})" if repeats[name] > 1 else name for k, name in enumerate(names)]
+    return told_apart(names)
 
 
 def digest(chosen: Sequence[Photo]) -> str:

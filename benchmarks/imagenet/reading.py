@@ -14,6 +14,7 @@ from benchmarks.reporting import Line
 from benchmarks.summary import Run
 from benchmarks.summary import load as load_runs
 from textsobol.metrics.faithfulness import METRICS
+from textsobol.metrics.pixels import area
 
 _DRAWN = 40  # % of the pixels
 
@@ -24,8 +25,7 @@ def load(paths: Iterable[Path]) -> list[Run]:
 
 
 def _area(field: str) -> Callable[[Line], float]:
-    """The area under a curve, whose ends are 0 and 1."""
-    return lambda line: float(np.trapezoid(line[field], dx=1 / (len(line[field]) - 1)))
+    return lambda line: area(line[field])
 
 
 def _pointing(field: str) -> Callable[[Line], float | None]:

@@ -53,7 +53,7 @@ def setup(data: Path, model: Path) -> Setup:
 
 @pytest.fixture
 def common(data: Path, model: Path) -> list[str]:
-    return ["--model", str(model), "--data", str(data), "--score", "logit"]
+    return ["--model", str(model), "--data", str(data)]
 
 
 def results(path: Path) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def test_more_methods_and_photos_can_be_added(common: list[str], tmp_path: Path)
     assert added("--methods", "occlusion,random", "--limit", "2", "--batch", "3") == "0"
     assert added("--methods", "saliency", "--limit", "3") == "3"
     refused = run(app, ["run", *common, *SMALL, "--score", "probability", "--out", str(tmp_path)])
-    assert "score: 'logit' there, 'probability' here" in str(refused.exception) + refused.output
+    assert "score: 'output' there, 'probability' here" in str(refused.exception) + refused.output
     refused = run(app, ["run", *common, "--grid", "4", "--out", str(tmp_path)])
     assert "'4' is no grid" in refused.output
     refused = run(app, ["run", *common, "--methods", "limes", "--out", str(tmp_path)])
@@ -157,7 +157,7 @@ def test_a_long_design_serves_its_shorter_prefixes(setup: Setup, data: Path) -> 
             assert maps.forwarded == 0
 
 
-@pytest.mark.parametrize("method", ["saliency", "integrated_gradients", "occlusion"])
+@pytest.mark.parametrize("method", ["saliency", "integrated_gradients", "occlusion", "gradcam"])
 def test_what_was_forwarded_is_what_the_model_has_seen(
     method: str, setup: Setup, data: Path
 ) -> None:
