@@ -10,7 +10,9 @@ Limit = Annotated[
     int | None, typer.Option(help="Only so many inputs: a smoke run.", show_default=False)
 ]
 Out = Annotated[Path, typer.Option(help="Directory of the results.")]
-ResultFiles = Annotated[list[Path], typer.Argument(help="Files that run has written.")]
+ResultFiles = Annotated[
+    list[Path], typer.Argument(help="Files that run has written.", exists=True, dir_okay=False)
+]
 ReportOut = Annotated[Path, typer.Option(help="Directory of the report.")]
 Draw = Annotated[
     str,

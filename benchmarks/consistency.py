@@ -13,6 +13,11 @@ from benchmarks.store import Store
 from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Floats
 
+SANITY_CAPTION = (
+    "Rank correlation of the scores with those of the trained model, while its layers become "
+    "random from the output down; near 0 is right: the explanation hangs on the weights.\n"
+)
+
 Explain = Callable[[AnyInput, str | None], tuple[Floats, str]]
 """An input and a label, by default the predicted one, to signed scores and the label."""
 

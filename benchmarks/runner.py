@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +17,7 @@ from benchmarks.ways import Way
 
 # Seconds that the estimate of the remaining time looks back on: one input may take minutes.
 _LOOKS_BACK = 3600.0
+_SILENCE = 60.0  # seconds between lines of progress
 
 
 class Identified(Protocol):
@@ -52,8 +55,11 @@ def fill(
     """
     todo = [(one, _missing(asked, one, store, model, of)) for one in inputs]
     plans = [(one, missing, planned(one, missing)) for one, missing in todo if missing]
+    if not plans:
+        return 0
     n_before = len(store.done)
     n_planned = sum(sum(passes) for *_, passes in plans)
+    told = _LinesOfProgress(n_planned)
     with progress_bar(n_planned, "passes") as bar, warnings.catch_warnings():
         # The paper's design is aliased, and some texts are longer than the window.
         warnings.simplefilter("ignore")
@@ -64,6 +70,7 @@ def fill(
                     if store.key_of(result) not in store.done:
                         store.add(result)
                 bar.advance(task, n_passes)
+                told.advance(n_passes)
     return len(store.done) - n_before
 
 
@@ -87,6 +94,29 @@ def progress_bar(total: int, what: str) -> Progress:
         console=Console(stderr=True),
         speed_estimate_period=_LOOKS_BACK,
     )
+
+
+class _LinesOfProgress:
+    """A line now and then, where there is no terminal for a bar: a long run must not look dead."""
+
+    def __init__(self, n_planned: int) -> None:
+        self._n_planned, self._n_done = n_planned, 0
+        self._enabled = not Console(stderr=True).is_terminal
+        self._start = self._last = time.monotonic()
+
+    def advance(self, n_passes: int) -> None:
+        self._n_done += n_passes
+        now = time.monotonic()
+        if not self._enabled or now - self._last < _SILENCE:
+            return
+        self._last = now
+        left = (now - self._start) * (self._n_planned - self._n_done) / max(1, self._n_done)
+        print(
+            f"{100 * self._n_done / self._n_planned:.0f} % of {self._n_planned:,} passes, "
+            f"about {left / 60:.0f} minutes left",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _missing(

@@ -1,5 +1,6 @@
 """What a benchmark measured: the numbers of every variant, for every model."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,7 +97,12 @@ def load(paths: Iterable[Path], reading: Reading) -> list[Run]:
     files: dict[str, list[Results]] = {}
     for path in paths:
         results = read_results(path)
+        if not all({"variant", reading.of} <= line.keys() for line in results.lines[:1]):
+            print(f"{path} holds other results: left out", file=sys.stderr)
+            continue
         files.setdefault(str(results.settings["model"]), []).append(results)
+    if not files:
+        raise ValueError(f"no results of {reading.of}s in these files")
     return [_run(model, found, reading) for model, found in files.items()]
 
 

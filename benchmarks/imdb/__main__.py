@@ -97,8 +97,8 @@ def convergence(
     out: commands.Out = Path("results"),
 ) -> None:
     """How many forward passes until an explanation stays the same? Ours against RISE."""
+    from benchmarks.imdb.consistency import CONVERGENCE_CAPTION, convergence_rows
     from benchmarks.imdb.consistency import convergence as measure
-    from benchmarks.imdb.consistency import convergence_rows
     from benchmarks.tables import table_of_file
     from textsobol import TextExplainer
 
@@ -109,6 +109,7 @@ def convergence(
     with store:
         measure(explainer, everything[:reviews], store, model=explainer.name, seed=seed)
     header = ["rows a word", "flip", "flip, five seeds", "RISE", "RISE, five seeds"]
+    typer.echo(CONVERGENCE_CAPTION)
     typer.echo(table_of_file(path, header, convergence_rows))
 
 
@@ -122,7 +123,7 @@ def sanity(
     out: commands.Out = Path("results"),
 ) -> None:
     """Do explanations change when the model's weights become random (Adebayo et al. 2018)?"""
-    from benchmarks.consistency import sanity_rows
+    from benchmarks.consistency import SANITY_CAPTION, sanity_rows
     from benchmarks.imdb.consistency import sanity as measure
     from benchmarks.tables import table_of_file
     from textsobol import TextExplainer
@@ -138,6 +139,7 @@ def sanity(
     with store:
         measure(explainer, torch_model, tokenizer, chosen, store, model=name, seed=seed)
     header = ["random from the output down to", "signed scores", "their sizes", "reviews"]
+    typer.echo(SANITY_CAPTION)
     typer.echo(table_of_file(path, header, sanity_rows))
 
 

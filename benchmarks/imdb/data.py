@@ -24,6 +24,8 @@ def load(source: str, split: str) -> Any:
     from datasets import load_dataset
 
     path = Path(source)
+    if not path.exists() and (any(s in _FORMATS for s in path.suffixes) or path.is_absolute()):
+        raise SystemExit(f"there is no file {source!r}")
     if path.exists():
         suffix = next((s for s in path.suffixes if s in _FORMATS), None)
         if suffix is None:
@@ -32,7 +34,13 @@ def load(source: str, split: str) -> Any:
             )
         data = load_dataset(_FORMATS[suffix], data_files=str(path), split="train")
     else:
-        data = load_dataset(source, split=split)
+        try:
+            data = load_dataset(source, split=split)
+        except (OSError, ValueError) as error:
+            raise SystemExit(
+                f"cannot fetch {source!r} from the hub ({str(error).splitlines()[0]}); give a "
+                f"JSON lines, CSV or Parquet file with the columns text and label"
+            ) from None
     missing = {"text", "label"} - set(data.column_names)
     if missing:
         raise SystemExit(f"{source} has no column {', '.join(sorted(missing))}")

@@ -55,3 +55,18 @@ def test_the_report_has_both_tables(tmp_path: Path, draw: tuple[str, ...]) -> No
     told = (tmp_path / "report" / "report.md").read_text()
     assert "## tiny\n" in told
     assert "## tiny: rows per word" in told
+
+
+def test_files_of_other_results_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = written(tmp_path / "x.jsonl", LINES)
+    other = written(tmp_path / "x.convergence.jsonl", [{"method": "flip", "review": "a"}])
+    pictures = written(tmp_path / "y.jsonl", [{"variant": "flip", "image": "a"}])
+    write_report([other, own, pictures], tmp_path / "report")
+    assert "## tiny\n" in (tmp_path / "report" / "report.md").read_text()
+    told = capsys.readouterr().err
+    assert "x.convergence.jsonl holds other results: left out" in told
+    assert "y.jsonl holds other results" in told
+    with pytest.raises(ValueError, match="no results of reviews"):
+        write_report([other], tmp_path / "report")

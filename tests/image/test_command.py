@@ -128,7 +128,8 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
         (["--kind", "total", "--out", "x.png", "--method", "rise"], "of method sobol only"),
         (["--kind", "total"], "--kind needs --out with a plot"),
         (["--perturbation", "smudge"], "unknown perturbation 'smudge'"),
-        (["--method", "rise", "--paper"], "keep: setting of method='sobol'"),
+        (["--method", "rise", "--paper"], "--paper goes with --method sobol only"),
+        (["--model", "./no-such-model"], "there is no such directory"),
     ],
 )
 def test_what_is_wrong_is_told(

@@ -8,6 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
+from textsobol import TextExplainer, TextExplanation
 from textsobol.image.classifiers import TorchClassifier
 from textsobol.image.explainer import ImageExplainer
 from textsobol.image.explanation import ImageExplanation
@@ -350,3 +351,28 @@ def test_a_baseline_is_a_picture_like_the_one_explained() -> None:
             lambda p: p.mean(axis=(1, 2, 3)), grid=(4, 4), baseline=given, progress=False
         )
         assert explainer.game(PICTURE).scores(nothing)[0, 0] == pytest.approx(baseline.mean())
+
+
+def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=4)
+    explanation.save(tmp_path / "x.json")
+    explanation.save(tmp_path / "x.png")
+    TextExplainer(lambda texts: [float(len(t)) for t in texts])("a b").save(tmp_path / "y.json")
+    with pytest.raises(ValueError, match="no explanation of a text"):
+        TextExplanation.load(tmp_path / "x.json")
+    with pytest.raises(ValueError, match="no explanation of a picture"):
+        ImageExplanation.load(tmp_path / "y.json")
+    with pytest.raises(ValueError, match=r"read from \.npz and \.json"):
+        ImageExplanation.load(tmp_path / "x.png")
+
+
+def test_an_error_that_is_not_known_is_said_not_drawn() -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=1)
+    (_, panel) = explanation.plot("error")
+    assert [text.get_text() for text in panel.texts] == ["not known:\none base row"]
+
+
+def test_the_bar_tells_the_numbers_of_the_cells() -> None:
+    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=16)
+    (_, panel) = explanation.plot("total")
+    assert panel.images[1].get_clim()[1] == pytest.approx(explanation.map("total").max())

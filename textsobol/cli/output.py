@@ -46,6 +46,14 @@ def hush_transformers() -> None:
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 
 
+def tell(message: str, *, quiet: bool) -> None:
+    """A word on what was done, beside what was asked for."""
+    if not quiet:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            message, style="dim", markup=False
+        )
+
+
 def fail(error: Exception) -> NoReturn:
     """End the command with a message."""
     Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from textsobol.cli.options import AsJson, Label, Quiet, Seed
-from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
+from textsobol.cli.output import (
+    EXPECTED,
+    check_suffix,
+    fail,
+    hush_transformers,
+    tell,
+    told_warnings,
+)
 
 _PLOTS = (".png", ".svg", ".pdf")
 _NUMBERS = (".npz", ".json")
@@ -32,7 +39,7 @@ def image(
     kind: Annotated[
         list[str] | None,
         typer.Option(
-            help="Maps in the plot: score, total, first, interaction, error; may be repeated.",
+            help="Maps in the plot: score, total, first, interaction, error; with commas.",
             show_default="score",
         ),
     ] = None,
@@ -80,14 +87,17 @@ def image(
     """
     check_suffix("--out", out, (*_PLOTS, *_NUMBERS))
     plots = out is not None and out.suffix.lower() in _PLOTS
-    if kind and not plots:
+    kinds = [name for given in kind or () for name in given.split(",")]
+    if kinds and not plots:
         raise typer.BadParameter(f"--kind needs --out with a plot: {', '.join(_PLOTS)}")
     if plots and find_spec("matplotlib") is None:
         fail(ImportError('plots need matplotlib: pip install "textsobol[image]"'))
     try:
         from textsobol.image.explanation import KINDS
 
-        for name in kind or ():
+        if paper and method != "sobol":
+            raise ValueError("--paper goes with --method sobol only")
+        for name in kinds:
             if name not in KINDS:
                 raise ValueError(f"--kind {name}: known are {', '.join(KINDS)}")
             if name != "score" and method != "sobol":
@@ -116,10 +126,12 @@ def image(
                 sign="occlusion" if paper else "mean",
             )
         if out is not None:
-            explanation.save(out, *(kind or ()))
+            explanation.save(out, *kinds)
     except EXPECTED as error:
         fail(error)
     if as_json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
         return
     explanation.show()
+    if out is not None:
+        tell(f"wrote {out}", quiet=quiet)

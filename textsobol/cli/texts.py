@@ -13,7 +13,14 @@ import typer
 from rich.console import Console
 
 from textsobol.cli.options import AsJson, Label, Quiet, Seed
-from textsobol.cli.output import EXPECTED, check_suffix, fail, hush_transformers, told_warnings
+from textsobol.cli.output import (
+    EXPECTED,
+    check_suffix,
+    fail,
+    hush_transformers,
+    tell,
+    told_warnings,
+)
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
 
@@ -157,6 +164,8 @@ def explain(
     from textsobol.render.terminal import show
 
     show(explanation, Console(), top=top)
+    for path in filter(None, (html, png)):
+        tell(f"wrote {path}", quiet=quiet)
 
 
 def compare(
@@ -228,6 +237,8 @@ def compare(
     except EXPECTED as error:
         fail(error)
     show_comparison(found, Console(), top=top)
+    if html is not None:
+        tell(f"wrote {html}", quiet=quiet)
 
 
 def _content(text: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -181,7 +182,17 @@ def _loaded(place: str | PathLike[str]) -> Any:
     """The pipeline of a directory or hub id."""
     from transformers import pipeline
 
-    return pipeline("image-classification", model=str(place))
+    where = str(place)
+    said = f"cannot load an image classifier from {where!r}:"
+    if where.startswith(("/", ".", "~")) and not Path(where).expanduser().is_dir():
+        raise ValueError(f"{said} there is no such directory")
+    try:
+        return pipeline("image-classification", model=where)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise ValueError(
+            f"{said} {str(error).strip().splitlines()[0]} Give a directory written by "
+            f"save_pretrained, with its preprocessor_config.json, or the id of a model on the hub"
+        ) from error
 
 
 def _checked_names(names: Sequence[str], n_outputs: int) -> list[str]:

@@ -157,8 +157,15 @@ class ImageExplanation:
         if path.suffix.lower() == ".json":
             from textsobol.image.pictures import from_data_uri
 
-            data = _checked_schema(json.loads(path.read_text(encoding="utf-8")))
+            try:
+                data = _checked_schema(json.loads(path.read_text(encoding="utf-8")))
+            except json.JSONDecodeError as error:
+                raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
+            if "image" not in data:
+                raise ValueError(f"{path} is no explanation of a picture")
             image, segments = from_data_uri(data["image"]), data["segments"]
+        elif path.suffix.lower() != ".npz":
+            raise ValueError(f"{path}: explanations are read from .npz and .json")
         else:
             with np.load(path, allow_pickle=False) as file:
                 data = _checked_schema(json.loads(str(file["about"])))

@@ -109,10 +109,17 @@ def _draw_picture(axes: Axes, explanation: ImageExplanation, gray: bool = False)
 def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
-    values = explanation.map(kind, size="image")
+    values, cells = explanation.map(kind, size="image"), explanation.map(kind)
     height, width = values.shape
-    highest = float(np.abs(values).max()) or 1.0
-    is_signed = kind == "score" and bool((values < 0).any())
+    signed = "signed " if kind == "score" and explanation.settings["signed"] else ""
+    axes.set_title(signed + _TITLES[kind], fontsize="medium")
+    if not np.isfinite(cells).all():
+        _draw_picture(axes, explanation, gray=True)
+        axes.text(0.5, 0.5, "not known:\none base row", ha="center", transform=axes.transAxes)
+        return
+    # The bar tells the numbers of the cells, which smoothing lowers.
+    highest = float(np.abs(cells).max()) or 1.0
+    is_signed = kind == "score" and bool((cells < 0).any())
     colours: Any = (
         LinearSegmentedColormap.from_list("for and against", _DIVERGING) if is_signed else "viridis"
     )
@@ -120,12 +127,10 @@ def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
     drawn = axes.imshow(
         values,
         cmap=colours,
-        vmin=-highest if is_signed else min(0.0, float(values.min())),
+        vmin=-highest if is_signed else min(0.0, float(cells.min())),
         vmax=highest,
         alpha=_ALPHA,
         extent=(0, width, height, 0),
     )
-    signed = "signed " if kind == "score" and explanation.settings["signed"] else ""
-    axes.set_title(signed + _TITLES[kind], fontsize="medium")
-    bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8)
+    bar = axes.figure.colorbar(drawn, ax=axes, fraction=0.046, pad=0.03)
     bar.ax.tick_params(labelsize="small")

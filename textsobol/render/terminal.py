@@ -45,7 +45,8 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     settings, cost = explanation.settings, explanation.cost
     facts = [
         str(settings.get("estimator", settings.get("method"))),
-        f"{cost['forwarded']:.0f} forward passes",
+        f"{cost['forwarded']:.0f} forward passes"
+        + (f" ({cost['whatif']:.0f} of them what-if)" if cost.get("whatif") else ""),
     ]
     if "base_rows" in settings:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}

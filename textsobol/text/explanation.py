@@ -213,6 +213,8 @@ class TextExplanation:
             raise ValueError(
                 f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
             )
+        if "text" not in data:
+            raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
         text = data["text"]
         return cls(
             text=text if isinstance(text, str) else (text[0], text[1]),
