@@ -36,7 +36,8 @@ class ImageExplainer:
             pictures ``(rows, height, width, channels)`` to scores, from 0 to 1 where they came
             from a file. It is never changed.
         preprocess: from a picture, as it is given or as PIL reads a file, to what a module takes
-            ``(channels, height, width)``; a pipeline has its own. Regions are left out in the picture that it returns.
+            ``(channels, height, width)``; a pipeline has its own. Regions are left out in the
+            picture that it returns.
         labels: names of the scores.
         grid: cells (down, across) that come and go.
         upsampling: how cells become pixels: ``nearest``, as in the paper, or ``bilinear``.
