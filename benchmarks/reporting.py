@@ -4,6 +4,7 @@ Results are JSON lines: a header with the settings of the run, then a line for e
 method and every input.
 """
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,13 +106,13 @@ class Table:
 
 
 def read_results(path: Path) -> Results:
-    """Read a file of results; a last line that a stopped run left incomplete is left out.
+    """Read a file of results, plain or as ``.gz``; a last line that a stop cut off is left out.
 
     Raises:
         ValueError: if there is no header, or another line than the last cannot be read.
     """
     lines = []
-    with path.open("rb") as file:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 lines.append(json.loads(line))

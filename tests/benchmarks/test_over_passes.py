@@ -1,10 +1,12 @@
 """What was run with several numbers of rows, on fewer reviews than the rest."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from benchmarks.imdb.report import write_report
+from benchmarks.reporting import read_results
 from benchmarks.summary import most_seen, over_passes
 from benchmarks.tables import passes_table
 from tests.benchmarks.samples import flip, line, rows_of, run_of, written
@@ -70,3 +72,10 @@ def test_files_of_other_results_are_left_out(
     assert "y.jsonl holds other results" in told
     with pytest.raises(ValueError, match="no results of reviews"):
         write_report([other], tmp_path / "report")
+
+
+def test_packed_results_are_read(tmp_path: Path) -> None:
+    plain = written(tmp_path / "x.jsonl", LINES)
+    packed = tmp_path / "x.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert read_results(packed) == read_results(plain)
