@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from textsobol.outputs import analysed, analysed_tensor
+from textsobol.outputs import analysed, analysed_tensor, probabilities
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 50])
@@ -34,3 +34,19 @@ def test_tensors_and_arrays_agree(activation: str, score: str) -> None:
     np.testing.assert_allclose(tensor.numpy(), plain, rtol=1e-12)
     if score == "output" or activation == "none":
         np.testing.assert_array_equal(plain, outputs[:, labels])
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "none"])
+def test_log_odds_and_probabilities(activation: str) -> None:
+    outputs = np.random.default_rng(0).normal(size=(5, 3)) * 3
+    shown = probabilities(outputs, activation)
+    every = range(outputs.shape[1])
+    odds = analysed(outputs, activation, "logit", every)
+    if activation == "none":
+        np.testing.assert_array_equal(shown, outputs)
+        np.testing.assert_array_equal(odds, outputs)
+    else:
+        np.testing.assert_allclose(odds, np.log(shown / (1 - shown)), atol=1e-9)
+        np.testing.assert_array_equal(analysed(outputs, activation, "probability", every), shown)
+    sure = analysed(np.array([[800.0, -800.0]]), "softmax", "logit", [0, 1])
+    assert np.isfinite(sure).all()

@@ -1,10 +1,11 @@
 """A few photos and a small classifier of them."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+from tests.image.tiny import save_resnet
 
 CLASSES = ("cat", "crane", "crane")
 
@@ -27,24 +28,10 @@ def photo_directory(folder: Path, boxes: Sequence[str], size: tuple[int, int] = 
 
 def tiny_resnet(folder: Path) -> Path:
     """A directory of a random classifier that sees 32 x 32 pixels."""
-    import torch
-    from transformers import ResNetConfig, ResNetForImageClassification
-
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = ResNetConfig(
-            embedding_size=8,
-            hidden_sizes=[8, 16],
-            depths=[1, 1],
-            layer_type="basic",
-        )
-        config.num_labels = len(CLASSES)
-        ResNetForImageClassification(config).save_pretrained(folder)
     asked = {
         "size": {"shortest_edge": 36},
         "crop_size": {"height": 32, "width": 32},
         "image_mean": [0.5] * 3,
         "image_std": [0.5] * 3,
     }
-    (folder / "preprocessor_config.json").write_text(json.dumps(asked))
-    return folder
+    return save_resnet(folder, CLASSES, asked)

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from transformers import ResNetConfig, ResNetForImageClassification, pipeline
-from transformers.utils import logging
+from transformers import pipeline
 from typer.testing import CliRunner
 
+from tests.image.tiny import save_resnet
 from textsobol import ImageExplainer, ImageExplanation
 from textsobol.cli import app
 
@@ -19,20 +19,6 @@ run = CliRunner().invoke
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two labels and an odd weight, so that the probabilities differ."""
-    import torch
-
-    path = tmp_path_factory.mktemp("models") / "tiny-resnet"
-    logging.disable_progress_bar()
-    torch.manual_seed(0)
-    config = ResNetConfig(
-        embedding_size=8,
-        hidden_sizes=[8, 16],
-        depths=[1, 1],
-        layer_type="basic",
-        id2label={0: "cat", 1: "dog", 2: "$newt_{"},
-    )
-    ResNetForImageClassification(config).save_pretrained(path)
     processor = {
         "image_processor_type": "ConvNextImageProcessor",
         "size": {"shortest_edge": 32},
@@ -43,8 +29,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "image_mean": [0.5, 0.5, 0.5],
         "image_std": [0.5, 0.5, 0.5],
     }
-    (path / "preprocessor_config.json").write_text(json.dumps(processor))
-    return path
+    folder = tmp_path_factory.mktemp("models") / "tiny-resnet"
+    return save_resnet(folder, ["cat", "dog", "$newt_{"], processor)
 
 
 @pytest.fixture(scope="module")

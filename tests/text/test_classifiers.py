@@ -17,7 +17,6 @@ from transformers import (
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import BlackBoxError, TextExplainer
-from textsobol.outputs import analysed, probabilities
 from textsobol.text.batches import LogitRunner
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.masked import MaskedText
@@ -378,22 +377,6 @@ def test_without_a_pad_token_only_rows_of_one_length_share_a_batch() -> None:
     explanation = TextExplainer(model, tok)("a good film and a bad ending", rows=4)
     assert all(lengths)
     assert explanation.cost["padding"] == 0
-
-
-@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "none"])
-def test_log_odds_and_probabilities(activation: str) -> None:
-    outputs = np.random.default_rng(0).normal(size=(5, 3)) * 3
-    shown = probabilities(outputs, activation)
-    every = range(outputs.shape[1])
-    odds = analysed(outputs, activation, "logit", every)
-    if activation == "none":
-        np.testing.assert_array_equal(shown, outputs)
-        np.testing.assert_array_equal(odds, outputs)
-    else:
-        np.testing.assert_allclose(odds, np.log(shown / (1 - shown)), atol=1e-9)
-        np.testing.assert_array_equal(analysed(outputs, activation, "probability", every), shown)
-    sure = analysed(np.array([[800.0, -800.0]]), "softmax", "logit", [0, 1])
-    assert np.isfinite(sure).all()
 
 
 def test_windows_follow_the_smallest_limit() -> None:
