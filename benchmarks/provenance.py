@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,22 @@ def versions_of(packages: Iterable[str]) -> dict[str, str | None]:
 
 
 def command_of(module: str) -> str:
-    """The command that is running, with the names instead of the places of files."""
-    return f"python -m {module} {shlex.join(map(without_place, sys.argv[1:]))}"
+    """The command that is running, with the names of files but not their places."""
+    return f"python -m {module} {shlex.join(map(without_place, without_out(sys.argv[1:])))}"
+
+
+def without_out(arguments: Sequence[str]) -> list[str]:
+    """Arguments without ``--out``: where results are written does not make them.
+
+    Example:
+        >>> without_out(["run", "--out", "results", "--seed", "1"]), without_out(["--out=here"])
+        (['run', '--seed', '1'], [])
+    """
+    return [
+        argument
+        for before, argument in zip(["", *arguments], arguments, strict=False)
+        if "--out" not in (before, argument) and not argument.startswith("--out=")
+    ]
 
 
 def without_place(argument: str) -> str:
