@@ -88,16 +88,17 @@ class ClassifierGame:
         """What is shown: masks ``(rows, features)`` to probabilities ``(rows, all labels)``."""
         return probabilities(self._checked_outputs(masks), self._activation)
 
-    def for_methods(self) -> Game:
-        """The game as attribution methods see it."""
-        return Game(self.scores, self.n_features, self.differentiable(), self.plane())
+    def for_methods(self, label: str | None = None) -> Game:
+        """The game as attribution methods see it, who are to look at a label."""
+        target = 0 if label is None else self.labels.index(label)
+        return Game(self.scores, self.n_features, self.differentiable(), self.plane(), target)
 
     def attributed(
-        self, method: Method, *, budget: int | None, seed: int, **options: Any
+        self, method: Method, label: str, *, budget: int | None, seed: int, **options: Any
     ) -> Attribution:
-        """What a method finds; an error of the classifier tells on which input."""
+        """What a method finds of a label; an error of the classifier tells on which input."""
         try:
-            return method.attribute(self.for_methods(), budget=budget, seed=seed, **options)
+            return method.attribute(self.for_methods(label), budget=budget, seed=seed, **options)
         except BlackBoxError as error:
             raise self.named(error) from error
 

@@ -20,7 +20,7 @@ pytestmark = [
 
 BLACK_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind != "white box"]
 WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box"]
-SAMPLING = ["sobol", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
+SAMPLING = ["sobol", "focus", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
 DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients"]
 
 
@@ -109,7 +109,7 @@ def test_a_score_without_a_label_axis_is_one_label(name: str) -> None:
     np.testing.assert_allclose(flat, column, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in BLACK_BOXES if n not in ("sobol", "greedy")])
+@pytest.mark.parametrize("name", [n for n in BLACK_BOXES if n not in ("sobol", "focus", "greedy")])
 def test_labels_do_not_look_at_each_other(name: str) -> None:
     method = METHODS[name]
     budget = method.least(8) + 30
@@ -179,7 +179,7 @@ def test_a_function_without_gradients_is_refused_by_white_boxes(name: str) -> No
 
 
 def test_unknown_methods_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown method 'shap'; known: sobol, random, .*greedy"):
+    with pytest.raises(ValueError, match=r"unknown method 'shap'; known: sobol, focus, .*greedy"):
         method_named("shap")
 
 

@@ -163,7 +163,7 @@ class ImageExplainer:
                     usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
                 )  # fmt: skip
             progress.more((rows or 1) * (d + 1) if budget is None else budget)
-            found = game.attributed(known, budget=budget, seed=seed, **options)
+            found = game.attributed(known, looked_at, budget=budget, seed=seed, **options)
         return ImageExplanation(
             image=as_seen(image, game.picture),
             regions=game.regions,

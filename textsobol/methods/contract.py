@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.evaluator import Evaluator
+from textsobol.sobol.focus import Focus
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,12 +46,14 @@ class Game:
         n_features: number of features d.
         differentiable: the same scores with gradients, or ``None`` for a true black box.
         plane: features down and across, where they lie side by side on a picture.
+        target: column of the label that is looked at.
     """
 
     black_box: BlackBox
     n_features: int
     differentiable: Callable[[], Differentiable] | None = None
     plane: tuple[int, int] | None = None
+    target: int = 0
 
     def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
         """Masks to scores, each distinct mask once, never more than the budget allows."""
@@ -67,12 +70,16 @@ class Attribution:
         settings: what made the scores, for the record.
         passes: forward passes beside those of the black box.
         indices: errors and intervals, if the method has them.
+        rows: masks asked for and distinct ones, the whole input included, if it has a design.
+        focus: the path of deletions of the label that is looked at, if the method follows one.
     """
 
     scores: Floats
     settings: Mapping[str, Any] = field(default_factory=dict)
     passes: int = 0
     indices: SobolIndices | None = None
+    rows: tuple[int, int] | None = None
+    focus: Focus | None = None
 
 
 @dataclass(frozen=True)

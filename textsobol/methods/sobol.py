@@ -48,4 +48,6 @@ def sobol(
         "sign": made.sign,
     }
     scores = indices.signed.reshape(game.n_features, -1)
-    return Attribution(scores, settings=settings, indices=indices)
+    # All masks include the whole input; other designs do not.
+    n_rows = indices.n_rows + 1, indices.n_distinct + (made.estimator != "exact")
+    return Attribution(scores, settings=settings, indices=indices, rows=n_rows)

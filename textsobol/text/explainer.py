@@ -182,7 +182,7 @@ class TextExplainer:
                 )
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
-            found = game.attributed(known, budget=masks, seed=seed, **options)
+            found = game.attributed(known, looked_at, budget=masks, seed=seed, **options)
             words = with_scores(game, found)
             curves, n_design = {}, game.cost.rows
             if whatif:

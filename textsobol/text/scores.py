@@ -1,11 +1,13 @@
 """From the indices of a text's features to the scores of its words and pairs of words."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from textsobol.methods import Attribution
 from textsobol.sobol import SobolIndices
+from textsobol.sobol.arrays import Floats
 from textsobol.text.explanation import PairScore, Word, WordPair, WordScore
 from textsobol.text.game import TextGame
 
@@ -16,7 +18,12 @@ _RESAMPLES = 200
 def with_scores(game: TextGame, found: Attribution) -> tuple[Word, ...]:
     """The game's words, with what they did to every label."""
     finished = list(game.words)
-    scores = _plain_scores(found) if found.indices is None else _sobol_scores(found.indices)
+    if found.indices is None:
+        scores = _plain_scores(found)
+    elif found.focus is None:
+        scores = _sobol_scores(found.indices)
+    else:
+        scores = _focused_scores(found.indices, found.scores)
     for k, own in zip(game.scored, scores, strict=True):
         finished[k] = replace(finished[k], scores=dict(zip(game.labels, own, strict=True)))
     return tuple(finished)
@@ -63,14 +70,22 @@ def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
     return scores
 
 
+def _focused_scores(result: SobolIndices, focused: Floats) -> list[list[WordScore]]:
+    """Scores (words, labels) that rank by focus; all else is that of the indices.
+
+    The interval of an index is not that of another number: how sure a focused score is, is not
+    known.
+    """
+    unknown = {"error": math.inf, "low": math.nan, "high": math.nan}
+    return [
+        [replace(score, score=float(value), **unknown) for score, value in zip(*pair, strict=True)]
+        for pair in zip(_sobol_scores(result), focused, strict=True)
+    ]
+
+
 def rows_of(found: Attribution) -> dict[str, int]:
     """Rows of the design and distinct ones, the prediction included, where there is a design."""
-    result = found.indices
-    if result is None:
-        return {}
-    # All masks include the full one, which is the prediction.
-    more = result.settings.estimator != "exact"
-    return {"rows": result.n_rows + 1, "distinct": result.n_distinct + more}
+    return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
 
 
 def word_pairs(game: TextGame, found: Attribution) -> tuple[WordPair, ...]:

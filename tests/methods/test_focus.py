@@ -1,0 +1,118 @@
+"""The focused method: honest indices from its first round, a better order from its second."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.sobol.test_focus import tangled
+from textsobol import TextExplainer, sobol_indices
+from textsobol.methods import Attribution, Game
+from textsobol.methods.focus import focus
+from textsobol.methods.perturbing import greedy
+from textsobol.sobol.arrays import Array, Floats
+
+D = 40
+
+
+def column(score: Callable[[Array], Floats]) -> Callable[[Array], Floats]:
+    return lambda masks: score(masks)[:, None]
+
+
+def deletion(score: Callable[[Array], Floats], scores: Floats) -> float:
+    """Mean score while the strongest are deleted one after another."""
+    masks = np.ones((21, D), dtype=bool)
+    for step, feature in enumerate(np.argsort(-scores, kind="stable")[:20]):
+        masks[step + 1 :, feature] = False
+    return float(score(masks).mean())
+
+
+def test_the_indices_are_those_of_the_first_round() -> None:
+    score = column(tangled(D, 1))
+    found = focus(Game(score, D), budget=1 + 6 * (D + 1), seed=3)
+    alone = sobol_indices(score, D, rows=3, seed=3)
+    assert found.indices is not None
+    for name in ("total", "first", "effect", "total_error"):
+        np.testing.assert_array_equal(getattr(found.indices, name), getattr(alone, name))
+    assert found.settings["base_rows"] == 3
+
+
+def test_base_rows_can_be_chosen() -> None:
+    found = focus(Game(column(tangled(D, 1)), D), budget=400, seed=3, rows=1)
+    assert found.settings["base_rows"] == 1
+
+
+def test_it_comes_closer_to_greedy_search_than_the_indices_alone() -> None:
+    budget = 1 + 6 * (D + 1)
+    ways: dict[str, list[float]] = {"focus": [], "flip": [], "greedy": []}
+    for seed in range(20):
+        score = tangled(D, seed)
+        game = Game(column(score), D)
+        ways["focus"].append(deletion(score, focus(game, budget=budget, seed=0).scores[:, 0]))
+        flip = sobol_indices(score, D, budget=budget, seed=0)
+        ways["flip"].append(deletion(score, flip.effect))
+        ways["greedy"].append(deletion(score, greedy(game, budget=10**6, seed=0).scores[:, 0]))
+    means = {name: np.mean(values) for name, values in ways.items()}
+    gap = means["flip"] - means["greedy"]
+    assert gap > 0.1
+    assert means["focus"] < means["flip"] - 0.5 * gap
+
+
+def two_labels(seed: int) -> Callable[[Array], Floats]:
+    first, second = tangled(D, seed), tangled(D, seed + 1)
+    return lambda masks: np.stack([first(masks), -first(masks), second(masks)], axis=1)
+
+
+@pytest.mark.parametrize("target", [0, 1, 2])
+def test_the_label_that_is_looked_at_is_searched(target: int) -> None:
+    score = two_labels(7)
+
+    def found(black_box: Callable[[Array], Floats], target: int) -> Attribution:
+        return focus(Game(black_box, D, target=target), budget=300, seed=0)
+
+    alone = found(lambda masks: score(masks)[:, [target]], 0)
+    whole = found(score, target)
+    np.testing.assert_array_equal(whole.scores[:, target], alone.scores[:, 0])
+    assert whole.indices is not None
+    for other in {0, 1, 2} - {target}:
+        # What speaks for one of two opposites speaks against the other.
+        opposite = {target, other} == {0, 1}
+        expected = -alone.scores[:, 0] if opposite else whole.indices.effect[:, other]
+        np.testing.assert_array_equal(whole.scores[:, other], expected)
+
+
+def test_where_all_masks_are_scored_the_search_costs_nothing() -> None:
+    score = tangled(8, 2)
+    seen: set[bytes] = set()
+
+    def spy(masks: Array) -> Floats:
+        seen.update(mask.tobytes() for mask in masks)
+        return score(masks)[:, None]
+
+    found = focus(Game(spy, 8), budget=600, seed=0)
+    assert found.settings["estimator"] == "exact"
+    assert len(seen) == 2**8
+    assert found.rows is not None
+    assert found.rows[1] == 2**8
+    assert found.focus is not None
+    assert len(found.focus.order) > 0
+
+
+def test_words_rank_by_focus_and_keep_their_indices() -> None:
+    explainer, text = TextExplainer(), "A gripping film that a dull ending and bad music ruin." * 3
+    focused = explainer(text, method="focus", budget=400, rows=3)
+    plain = explainer(text, rows=3)
+    of_words = zip(focused.words, plain.words, strict=True)
+    for one, other in of_words:
+        own, expected = focused.score_of(one), plain.score_of(other)
+        assert (own.total, own.first, own.effect) == (
+            expected.total,
+            expected.first,
+            expected.effect,
+        )
+        assert np.isnan(own.low)
+        assert np.isnan(own.high)
+    assert focused.cost["distinct"] == focused.cost["forwarded"] <= 400
+    opposite = next(label for label in focused.labels if label != focused.label)
+    for word in focused.words:
+        assert word.scores[opposite].score == -word.scores[focused.label].score
