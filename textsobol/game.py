@@ -13,7 +13,7 @@ from textsobol.labels import checked_label, chosen_labels, told_apart
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol import BlackBoxError
-from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.arrays import Array, Floats, Integers
 
 
 class ClassifierGame:
@@ -90,8 +90,14 @@ class ClassifierGame:
 
     def for_methods(self, label: str | None = None) -> Game:
         """The game as attribution methods see it, who are to look at a label."""
-        target = 0 if label is None else self.labels.index(label)
-        return Game(self.scores, self.n_features, self.differentiable(), self.plane(), target)
+        return Game(
+            self.scores,
+            self.n_features,
+            self.differentiable(),
+            self.plane(),
+            target=0 if label is None else self.labels.index(label),
+            levels=self.levels(),
+        )
 
     def attributed(
         self, method: Method, label: str, *, budget: int | None, seed: int, **options: Any
@@ -109,6 +115,10 @@ class ClassifierGame:
     def plane(self) -> tuple[int, int] | None:
         """Features down and across, where they lie side by side."""
         return None
+
+    def levels(self) -> Sequence[Integers]:
+        """Groups of features that belong together ``(features,)``, the largest first."""
+        return ()
 
     def named(self, error: BlackBoxError) -> BlackBoxError:
         """The same error, with a word on the input that caused it."""

@@ -116,3 +116,42 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
     opposite = next(label for label in focused.labels if label != focused.label)
     for word in focused.words:
         assert word.scores[opposite].score == -word.scores[focused.label].score
+
+
+@pytest.mark.parametrize("budget", [2, 3, 7, 20, 41])
+def test_any_budget_will_do(budget: int) -> None:
+    seen: set[bytes] = set()
+
+    def spy(masks: Array) -> Floats:
+        seen.update(mask.tobytes() for mask in masks)
+        return tangled(D, 3)(masks)[:, None]
+
+    found = focus(Game(spy, D), budget=budget, seed=0)
+    assert len(seen) <= budget
+    assert found.scores.shape == (D, 1)
+    assert found.units is not None
+    # Words that came and went together share what they did.
+    for unit in np.unique(found.units):
+        assert len(np.unique(found.scores[found.units == unit])) == 1
+
+
+def test_a_long_text_is_opened_where_it_matters() -> None:
+    sentence = "the story goes on and on with its many people and places here"
+    sentences = [sentence] * 150
+    sentences[17] += " wonderful"
+    sentences[99] += " awful"
+    text = ". ".join(sentences) + "."
+
+    def praise(texts: list[str]) -> list[float]:
+        return [2.0 * ("wonderful" in text) - 3.0 * ("awful" in text) for text in texts]
+
+    explanation = TextExplainer(praise, labels=["praise"])(text, method="focus", budget=500)
+    assert len(explanation.words) > 1900
+    assert [word for word, *_ in explanation.top(2)] == ["awful", "wonderful"]
+    assert [score for _, score, _ in explanation.top(2)] == pytest.approx([-3, 2], abs=1e-6)
+    assert explanation.cost["forwarded"] <= 500
+    by_name = {word.text: word for word in explanation.words}
+    assert by_name["wonderful"].shared_by == 1
+    assert sum(word.shared_by > 1 for word in explanation.words) > 1700
+    told = [word for word in explanation.words if word.shared_by > 1]
+    assert np.isnan(explanation.score_of(told[0]).total), "a word alone was not looked at"

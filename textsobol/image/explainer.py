@@ -252,7 +252,7 @@ def _usual_budget(n_regions: int) -> int:
 
 
 def _region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:
-    indices = found.indices
+    indices = found.indices if found.units is None else None  # those of groups are not of regions
     scores = {}
     for column, label in enumerate(labels):
         if indices is None:

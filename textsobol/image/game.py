@@ -15,7 +15,7 @@ from textsobol.inference import Cost, in_evaluation
 from textsobol.methods.contract import Differentiable
 from textsobol.outputs import analysed_tensor
 from textsobol.sobol import BlackBoxError
-from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.arrays import Array, Floats, Integers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -89,6 +89,13 @@ class ImageGame(ClassifierGame):
     def plane(self) -> tuple[int, int] | None:
         """The cells of the grid; segments do not lie in rows."""
         return self.regions.grid
+
+    def levels(self) -> Sequence[Integers]:
+        """Squares of cells; segments have no order that tells what belongs together."""
+        if self.regions.grid is None:
+            return ()
+        down, across = np.indices(self.regions.grid).reshape(2, -1)
+        return [(down // side) * self.regions.grid[1] + across // side for side in (4, 2)]
 
     def named(self, error: BlackBoxError) -> BlackBoxError:
         """The same error, with the picture that was forwarded."""

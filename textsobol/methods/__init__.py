@@ -46,7 +46,7 @@ def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) ->
 METHODS: dict[str, Method] = {
     "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2, options=_SOBOL_SETTINGS),
     "focus": Method(
-        "Focused Sobol", focus, "black box", lambda d: d + 2, options=("keep", "rows", "design")
+        "Focused Sobol", focus, "black box", lambda d: 2, options=("keep", "rows", "design")
     ),
     "random": Method(
         "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True

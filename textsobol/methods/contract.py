@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ class Game:
         differentiable: the same scores with gradients, or ``None`` for a true black box.
         plane: features down and across, where they lie side by side on a picture.
         target: column of the label that is looked at.
+        levels: groups of features that belong together ``(features,)``, the largest first.
     """
 
     black_box: BlackBox
@@ -54,6 +55,7 @@ class Game:
     differentiable: Callable[[], Differentiable] | None = None
     plane: tuple[int, int] | None = None
     target: int = 0
+    levels: Sequence[Integers] = ()
 
     def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
         """Masks to scores, each distinct mask once, never more than the budget allows."""
@@ -72,6 +74,8 @@ class Attribution:
         indices: errors and intervals, if the method has them.
         rows: masks asked for and distinct ones, the whole input included, if it has a design.
         focus: the path of deletions of the label that is looked at, if the method follows one.
+        units: what came and went as one ``(features,)``, where there were too few rows to look at
+            every feature; indices and focus are then those of the units.
     """
 
     scores: Floats
@@ -80,6 +84,7 @@ class Attribution:
     indices: SobolIndices | None = None
     rows: tuple[int, int] | None = None
     focus: Focus | None = None
+    units: Integers | None = None
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,8 @@ class Word:
         status: ``scored``, ``ignored`` or ``outside`` (of what the model can see).
         scores: by label.
         part: 0, or 1 for words of the second text of a pair.
+        shared_by: number of words that share its score equally, because there were too few forward
+            passes to look at each.
     """
 
     text: str
@@ -77,6 +79,7 @@ class Word:
     status: str = "scored"
     scores: Mapping[str, WordScore] = field(default_factory=dict)
     part: int = 0
+    shared_by: int = 1
 
 
 @dataclass(frozen=True)

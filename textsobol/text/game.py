@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from textsobol.game import ClassifierGame
 from textsobol.methods.contract import Differentiable
 from textsobol.sobol import BlackBoxError
+from textsobol.sobol.arrays import Integers
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Tick
 from textsobol.text.embeddings import embedded
 from textsobol.text.explanation import Word
 from textsobol.text.inputs import Text
 from textsobol.text.masked import MaskedText
 from textsobol.text.tokens import split_masks
+from textsobol.text.words import paragraphs, sentences
 
 
 class TextGame(ClassifierGame):
@@ -69,6 +74,15 @@ class TextGame(ClassifierGame):
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
         return lambda: embedded(classifier, self._seen, self._spans, self._score, self._chosen)
+
+    def levels(self) -> Sequence[Integers]:
+        """The two texts of a pair, paragraphs, sentences."""
+        places: list[tuple[int, ...]] = []
+        for part, (text, spans) in enumerate(zip(self._seen, self._spans, strict=True)):
+            found = paragraphs(text), sentences(text)
+            ends = [[end for _, end in units] for units in found]
+            places += [(part, *(bisect(e, start) for e in ends)) for start, _ in spans]
+        return list(np.array(places).T)
 
     def named(self, error: BlackBoxError) -> BlackBoxError:
         """The same error with the text instead of the mask, unless it names one already."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from textsobol.methods import Attribution
 from textsobol.sobol import SobolIndices
-from textsobol.sobol.arrays import Floats
+from textsobol.sobol.arrays import Integers
 from textsobol.text.explanation import PairScore, Word, WordPair, WordScore
 from textsobol.text.game import TextGame
 
@@ -23,10 +23,17 @@ def with_scores(game: TextGame, found: Attribution) -> tuple[Word, ...]:
     elif found.focus is None:
         scores = _sobol_scores(found.indices)
     else:
-        scores = _focused_scores(found.indices, found.scores)
-    for k, own in zip(game.scored, scores, strict=True):
-        finished[k] = replace(finished[k], scores=dict(zip(game.labels, own, strict=True)))
+        scores = _focused_scores(found)
+    shared = np.ones(game.n_features, int) if found.units is None else _sizes(found.units)
+    for k, own, n_words in zip(game.scored, scores, shared.tolist(), strict=True):
+        by_label = dict(zip(game.labels, own, strict=True))
+        finished[k] = replace(finished[k], scores=by_label, shared_by=n_words)
     return tuple(finished)
+
+
+def _sizes(units: Integers) -> Integers:
+    """Number of features that are one with each ``(features,)``."""
+    return np.asarray(np.bincount(units)[units])
 
 
 def _plain_scores(found: Attribution) -> list[list[WordScore]]:
@@ -70,17 +77,25 @@ def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
     return scores
 
 
-def _focused_scores(result: SobolIndices, focused: Floats) -> list[list[WordScore]]:
+def _focused_scores(found: Attribution) -> list[list[WordScore]]:
     """Scores (words, labels) that rank by focus; all else is that of the indices.
 
     The interval of an index is not that of another number: how sure a focused score is, is not
-    known.
+    known. Nor are the indices of words that were only looked at together.
     """
+    assert found.indices is not None
+    indices = _sobol_scores(found.indices)
+    units = np.arange(len(indices)) if found.units is None else found.units
+    alone = _sizes(units) == 1
     unknown = {"error": math.inf, "low": math.nan, "high": math.nan}
-    return [
-        [replace(score, score=float(value), **unknown) for score, value in zip(*pair, strict=True)]
-        for pair in zip(_sobol_scores(result), focused, strict=True)
-    ]
+    scores = []
+    for word, (unit, values) in enumerate(zip(units.tolist(), found.scores.tolist(), strict=True)):
+        if alone[word]:
+            own = zip(indices[unit], values, strict=True)
+            scores.append([replace(index, score=value, **unknown) for index, value in own])
+        else:
+            scores.append([WordScore.alone(value) for value in values])
+    return scores
 
 
 def rows_of(found: Attribution) -> dict[str, int]:

@@ -1,0 +1,79 @@
+"""Groups that are opened where it matters: their hierarchy, their rows, and what is found."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol.coarse import hierarchy, open_groups
+
+
+@given(
+    n_features=st.integers(1, 300),
+    most=st.integers(2, 9),
+    cuts=st.lists(st.lists(st.integers(0, 300), max_size=30), max_size=3),
+)
+def test_levels_are_nested_and_no_group_has_too_many_parts(
+    n_features: int, most: int, cuts: list[list[int]]
+) -> None:
+    given_levels = [np.searchsorted(np.sort(c), np.arange(n_features), side="right") for c in cuts]
+    levels = hierarchy(n_features, given_levels, most=most)
+    assert levels[-1].tolist() == list(range(n_features))
+    for coarse, fine in pairwise([np.zeros(n_features, dtype=int), *levels]):
+        n_parts = _n_parts(coarse, fine)
+        assert n_parts.sum() == fine.max() + 1, "a part lies in one group only"
+        assert n_parts.max() <= most
+    for level in given_levels[:1]:
+        assert any(_same_groups(level, found) for found in levels) or level.max() == level.min()
+
+
+def _n_parts(coarse: Integers, fine: Integers) -> Integers:
+    pairs = np.unique(np.stack([coarse, fine]), axis=1)
+    return np.bincount(pairs[0])
+
+
+def _same_groups(one: Integers, other: Integers) -> bool:
+    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
+
+
+@given(rows=st.integers(0, 400), most=st.integers(8, 100), seed=st.integers(0, 50))
+def test_neither_rows_nor_units_are_more_than_allowed(rows: int, most: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slopes = rng.standard_t(2, 500)
+    asked = 0
+
+    def score(masks: Array) -> Floats:
+        nonlocal asked
+        asked += len(masks)
+        return masks @ slopes
+
+    levels = hierarchy(500, [np.arange(500) // 20])
+    units = open_groups(score, levels, rows=rows, most_units=most, keep=0.5, seed=seed)
+    assert asked <= rows
+    assert np.unique(units).tolist() == list(range(units.max() + 1))
+    assert units.max() + 1 <= most
+
+
+def test_what_matters_is_found_among_two_thousand() -> None:
+    levels = hierarchy(2000, [np.arange(2000) // 200, np.arange(2000) // 20])
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        slopes = rng.normal(0, 0.01, 2000)
+        strong = rng.choice(2000, 5, replace=False)
+        slopes[strong] += rng.choice([-3.0, 3.0], 5)
+        units = open_groups(
+            lambda masks, slopes=slopes: masks @ slopes,  # type: ignore[misc]
+            levels,
+            rows=250,
+            most_units=124,
+            keep=0.5,
+            seed=seed,
+        )
+        alone = np.bincount(units)[units] == 1
+        assert alone.mean() < 0.06, "the rest was not opened"
+        found.append(alone[strong].mean())
+    # Not all: where two of one group cancel out, it does not look as if it mattered.
+    assert np.mean(found) >= 0.9
