@@ -84,6 +84,37 @@ def test_what_a_method_does_not_tell_is_not_shown(look: Look) -> None:
         assert "NaN" not in page.locator("body").inner_text()
 
 
+def test_focused_scores_stand_beside_the_total_index(look: Look) -> None:
+    explanation = explained(method="focus", budget=60)
+    awful = next(w for w in explanation.words if w.text == "awful")
+    score = explanation.score_of(awful)
+    with look(explanation_html(explanation)) as page:
+        word(page, "awful").hover()
+        box = page.locator("#details").inner_text()
+        assert f"{abs(score.score):.3f}" in box
+        assert f"{score.total:.3f}" in box
+        assert "interval" not in box
+        page.locator("label", has_text="total").click()
+        values = [float(value) for _, value in shown_ranking(page)]
+        totals = [explanation.score_of(w).total for w in explanation.words if w.status == "scored"]
+        assert values == pytest.approx(sorted(totals, reverse=True)[: len(values)], abs=1e-3)
+
+
+def test_words_that_share_a_score_say_so(look: Look) -> None:
+    explanation = explained(method="focus", budget=10)
+    n_shared = sum(w.shared_by > 1 for w in explanation.words)
+    assert n_shared > 0
+    with look(explanation_html(explanation)) as page:
+        expect(page.locator(".reading", has_text="too few forward passes")).to_contain_text(
+            f"{n_shared} of {len(explanation.words)} words share"
+        )
+        shared = next(w for w in explanation.words if w.shared_by > 1)
+        word(page, shared.text).hover()
+        assert f"with {shared.shared_by - 1} other" in page.locator("#details").inner_text()
+        assert "NaN" not in page.locator("body").inner_text()
+    assert f"{n_shared} words share the score of a group" in str(explanation)
+
+
 def test_a_method_without_signs_does_not_tell_for_from_against(look: Look) -> None:
     explanation = explained(method="greedy")
     assert explanation.settings["signed"] is False

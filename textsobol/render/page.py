@@ -17,6 +17,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.view import (
     is_signed,
+    n_shared,
     page_data,
     parts_of,
     shown,
@@ -152,6 +153,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "parts": parts_of(explanation, strongest),
         "is_signed": is_signed(explanation),
         "n_outside": sum(word.status == "outside" for word in explanation.words),
+        "n_shared": n_shared(explanation),
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
-from textsobol.render.view import is_signed, strongest_of
+from textsobol.render.view import is_signed, n_shared, strongest_of
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     n_more = sum(word.status == "scored" for word in explanation.words) - top
     if n_more > 0:
         console.print(f" ... and {n_more} more", style="dim", highlight=False)
+    if n := n_shared(explanation):
+        said = f"{n} words share the score of a group; a larger budget looks at each"
+        console.print(f" {said}", style="dim", highlight=False)
     for line in (*_whatif(explanation), *_together(explanation)):
         console.print(f" {line}", highlight=False, markup=False, emoji=False)
     console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation, Word
 
 # The order that the page's script knows, in numbers.js.
-_FIELDS = ("score", "low", "high", "first", "first_low", "first_high", "stability", "effect")
+_FIELDS = (
+    "score",
+    "low",
+    "high",
+    "total",
+    "first",
+    "first_low",
+    "first_high",
+    "stability",
+    "effect",
+)
 _FULL = 32767  # the integer that stands for the scale of a field
 _UNKNOWN = -32768
 
@@ -89,6 +99,11 @@ def is_signed(explanation: TextExplanation) -> bool:
     return bool(explanation.settings.get("signed", True))
 
 
+def n_shared(explanation: TextExplanation) -> int:
+    """Number of words that were only looked at together with others."""
+    return sum(word.shared_by > 1 for word in explanation.words)
+
+
 def _kind(explanation: TextExplanation, score: float) -> str:
     if not is_signed(explanation):
         return "share"
@@ -145,6 +160,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
+        "sharedBy": [word.shared_by for word in scored] if n_shared(explanation) else [],
         "numbers": [[shown(label), _packed(scored, label, is_sure=is_sure)] for label in likeliest],
         "pairs": [
             [

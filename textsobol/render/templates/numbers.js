@@ -2,7 +2,7 @@
 // Everything that comes from a text or a label is set as textContent or as an attribute:
 // nothing of it is ever parsed as markup.
 
-const FIELDS = ["score", "low", "high", "first", "firstLow", "firstHigh", "stability", "effect"];
+const FIELDS = ["score", "low", "high", "total", "first", "firstLow", "firstHigh", "stability", "effect"];
 const FULL = 32767; // the integer that stands for the scale of a field
 const UNKNOWN = -32768;
 
@@ -65,7 +65,7 @@ class Explanation {
 
   tells(label, measure) {
     const v = this.values(label);
-    return v !== null && (measure === "signed" || !Number.isNaN(v.first[0]));
+    return v !== null && (measure === "signed" || v.first.some((value) => !Number.isNaN(value)));
   }
 
   // Value and interval of the word at a place, in one of the measures; the interval may be NaN.
@@ -74,13 +74,14 @@ class Explanation {
     if (measure === "first") return [v.first[place], v.firstLow[place], v.firstHigh[place]];
     const [score, low, high] = [v.score[place], v.low[place], v.high[place]];
     if (measure === "signed") return [score, low, high];
+    if (!this.isShare) return [v.total[place], NaN, NaN]; // the score is another number, with its own interval
     return [Math.abs(score), Math.min(Math.abs(low), Math.abs(high)), Math.max(Math.abs(low), Math.abs(high))];
   }
 
   // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
   weight(label, measure, place) {
     const [value] = this.measured(label, measure, place);
-    return measure === "first" ? Math.max(0, value) || 0 : Math.abs(value);
+    return (measure === "first" ? Math.max(0, value) : Math.abs(value)) || 0;
   }
 
   // Places of the scored words, the one that matters most first, and the rank of each place.
@@ -115,7 +116,7 @@ class Explanation {
 function colourWord(span, value, strongest, measure, { isShare, isSigned }) {
   const weight = measure === "first" ? Math.max(0, value) : Math.abs(value);
   const part = strongest > 0 ? weight / strongest : 0;
-  const strength = isShare ? Math.sqrt(part) : part;
+  const strength = isShare || measure !== "signed" ? Math.sqrt(part) : part;
   span.classList.remove("for", "against", "share");
   if (!(strength >= 0.1)) return;
   span.classList.add(measure !== "signed" || !isSigned ? "share" : value > 0 ? "for" : "against");
