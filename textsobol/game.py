@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -105,6 +105,16 @@ class ClassifierGame:
         """What a method finds of a label; an error of the classifier tells on which input."""
         try:
             return method.attribute(self.for_methods(label), budget=budget, seed=seed, **options)
+        except BlackBoxError as error:
+            raise self.named(error) from error
+
+    def staged(
+        self, method: Method, label: str, *, budget: int, seed: int, **options: Any
+    ) -> Iterator[Attribution]:
+        """The same, with all that the method knows on its way."""
+        assert method.stages is not None
+        try:
+            yield from method.stages(self.for_methods(label), budget=budget, seed=seed, **options)
         except BlackBoxError as error:
             raise self.named(error) from error
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.sobol.test_focus import tangled
-from textsobol import TextExplainer, sobol_indices
+from textsobol import BlackBoxError, TextExplainer, sobol_indices
 from textsobol.methods import Attribution, Game
 from textsobol.methods.focus import focus
 from textsobol.methods.perturbing import greedy
@@ -116,6 +116,34 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
     opposite = next(label for label in focused.labels if label != focused.label)
     for word in focused.words:
         assert word.scores[opposite].score == -word.scores[focused.label].score
+
+
+TEXT = "A gripping film that is not good: a dull ending and wooden jokes ruin it, sadly. " * 2
+
+
+@pytest.mark.parametrize("budget", [12, 120, 400])
+def test_a_stream_ends_with_the_explanation_and_costs_no_more(budget: int) -> None:
+    explainer = TextExplainer()
+    streamed = list(explainer.stream(TEXT, budget=budget, label="POSITIVE", seed=4))
+    whole = explainer(TEXT, method="focus", budget=budget, label="POSITIVE", seed=4)
+    assert streamed[-1].words == whole.words
+    assert streamed[-1].settings == whole.settings
+    costs = [explanation.cost["forwarded"] for explanation in streamed]
+    assert costs == sorted(costs)
+    assert costs[-1] == whole.cost["forwarded"] <= budget
+    if budget > 100:
+        assert len(streamed) > 5
+        assert costs[0] < 0.6 * costs[-1], "the first answer comes early"
+
+
+def test_an_error_in_a_stream_names_the_text() -> None:
+    def fragile(texts: list[str]) -> list[float]:
+        if any("dull" not in text for text in texts):
+            raise RuntimeError("no")
+        return [1.0] * len(texts)
+
+    with pytest.raises(BlackBoxError, match="text: "):
+        list(TextExplainer(fragile).stream(TEXT, budget=100))
 
 
 @pytest.mark.parametrize("budget", [2, 3, 7, 20, 41])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
-from textsobol.methods.focus import focus
+from textsobol.methods.focus import focus, stages
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
 from textsobol.methods.layers import deconvnet, gradcam, guided_backprop
 from textsobol.methods.peers import kernel_shap, lime, permutation_shap
@@ -46,7 +46,12 @@ def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) ->
 METHODS: dict[str, Method] = {
     "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2, options=_SOBOL_SETTINGS),
     "focus": Method(
-        "Focused Sobol", focus, "black box", lambda d: 2, options=("keep", "rows", "design")
+        "Focused Sobol",
+        focus,
+        "black box",
+        lambda d: 2,
+        options=("keep", "rows", "design"),
+        stages=stages,
     ),
     "random": Method(
         "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True

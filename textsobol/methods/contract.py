@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,8 @@ class Method:
         finest: whether it scores the pixels of a picture one by one, rather than larger regions.
         pictures_only: whether it makes no sense for texts.
         options: names of the settings that it takes beside budget and seed.
+        stages: like ``attribute``, but all that is known on the way, the better the later; ``None``
+            for methods that know nothing before they are done.
     """
 
     title: str
@@ -114,3 +116,4 @@ class Method:
     finest: bool = False
     pictures_only: bool = False
     options: tuple[str, ...] = ()
+    stages: Callable[..., Iterator[Attribution]] | None = None

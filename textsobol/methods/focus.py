@@ -1,6 +1,8 @@
 """Our own method for ranking: Sobol' indices first, then a search along the path of deletions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -9,18 +11,10 @@ from textsobol.methods.sobol import sobol
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import MOST_PARTS, hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
-from textsobol.sobol.focus import follow
+from textsobol.sobol.focus import Focus, follow
 
 
-def focus(
-    game: Game,
-    *,
-    budget: int,
-    seed: int,
-    keep: float = 0.5,
-    rows: int | None = None,
-    design: str | None = None,
-) -> Attribution:
+def focus(game: Game, **settings: Any) -> Attribution:
     """Effects along the path of deletions, and the Sobol' indices of the first round.
 
     Half of the budget goes to each. The path is that of the label that is looked at; others have
@@ -30,6 +24,25 @@ def focus(
     A budget too small for one look at every feature goes to groups of them first, to find where
     it matters to look closer; see `textsobol.sobol.coarse`. Features of a group that was not
     opened share its score.
+
+    Args:
+        game: what is to be explained.
+        settings: see `stages`.
+    """
+    *_, last = stages(game, **settings)
+    return last
+
+
+def stages(
+    game: Game,
+    *,
+    budget: int,
+    seed: int,
+    keep: float = 0.5,
+    rows: int | None = None,
+    design: str | None = None,
+) -> Iterator[Attribution]:
+    """What is known after 1, 2, 4, ... base rows of the first round and after every deletion.
 
     Args:
         game: what is to be explained.
@@ -49,34 +62,51 @@ def focus(
     units = np.arange(game.n_features)
     if is_coarse:
         units = _units(of_target, game, rows=(budget - 1) // 2, keep=keep, seed=seed)
-    n_units = int(units.max()) + 1
+    of_units = Game(lambda masks: evaluator([masks[:, units]]), int(units.max()) + 1)
+
+    def attribution(first: Attribution, found: Focus) -> Attribution:
+        return Attribution(
+            (_effects(first, found, game.target) / np.bincount(units)[:, None])[units],
+            settings={**first.settings, "deletions": len(found.order)},
+            indices=first.indices,
+            rows=(evaluator.n_rows, evaluator.n_distinct),
+            focus=found,
+            units=units if is_coarse else None,
+        )
+
     left = budget - evaluator.n_distinct
-    first = sobol(
-        Game(lambda masks: evaluator([masks[:, units]]), n_units),
-        budget=1 + (left if rows else max(n_units + 1, left // 2)),
-        seed=seed,
-        keep=keep,
-        rows=rows,
-        design=design,
-    )
-    assert first.indices is not None
-    effects = np.array(first.indices.effect)
-    own = effects[:, game.target]
-    mirrored = np.isclose(effects, -own[:, None], rtol=1e-6, atol=1e-9).all(axis=0)
+    for first in _first_rounds(of_units, left, rows=rows, seed=seed, keep=keep, design=design):
+        assert first.indices is not None
+        own = first.indices.effect[:, game.target]
+        yield attribution(first, Focus(np.array([], dtype=np.int64), np.array([]), own))
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
     left = 2**63 if is_exact else budget - evaluator.n_distinct
-    *_, found = follow(lambda masks: of_target(masks[:, units]), own, rows=left)
+    path = follow(lambda masks: of_target(masks[:, units]), own, rows=left)
+    yield from (attribution(first, found) for found in islice(path, 1, None))
+
+
+def _first_rounds(
+    game: Game, left: int, *, rows: int | None, **settings: Any
+) -> Iterator[Attribution]:
+    """Sobol' indices of ever more base rows, as far as half of what is left goes."""
+    half = max(game.n_features + 1, left // 2)
+    if rows is None and 2**game.n_features <= half:
+        yield sobol(game, budget=1 + half, **settings)
+        return
+    most = min(rows or left, (left if rows else half) // (game.n_features + 1))
+    for n_rows in [*(2**k for k in range(most.bit_length()) if 2**k < most), most]:
+        yield sobol(game, budget=None, rows=n_rows, estimator="flip", **settings)
+
+
+def _effects(first: Attribution, found: Focus, target: int) -> Floats:
+    """Focused scores of the label that is looked at, mean effects of others ``(units, labels)``."""
+    assert first.indices is not None
+    effects = np.array(first.indices.effect)
+    mirrored = np.isclose(effects, -effects[:, [target]], rtol=1e-6, atol=1e-9).all(axis=0)
     effects[:, mirrored] = -found.scores[:, None]
-    effects[:, game.target] = found.scores
-    return Attribution(
-        (effects / np.bincount(units)[:, None])[units],
-        settings={**first.settings, "deletions": len(found.order)},
-        indices=first.indices,
-        rows=(evaluator.n_rows, evaluator.n_distinct),
-        focus=found,
-        units=units if is_coarse else None,
-    )
+    effects[:, target] = found.scores
+    return effects
 
 
 def _units(

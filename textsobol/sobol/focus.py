@@ -99,11 +99,12 @@ def follow(
     (before,) = score(present[None])
     order: list[int] = []
     drops: list[float] = []
-    n_steps = min(depth, n_features)
     yield Focus(np.array([], dtype=np.int64), np.array([]), estimates.copy())
-    while len(order) < n_steps and rows > 0:
+    while len(order) < min(depth, n_features) and rows > 0:
         left = np.flatnonzero(present)
-        n_looks = max(1, rows // (n_steps - len(order)))
+        # The path will not be longer than there are features that speak for the label.
+        n_steps = min(depth - len(order), int((estimates[left] > 0).sum()))
+        n_looks = max(1, rows // max(1, n_steps))
         ahead = left[np.argsort(-estimates[left], kind="stable")][:n_looks]
         masks = np.repeat(present[None], len(ahead), axis=0)
         masks[np.arange(len(ahead)), ahead] = False

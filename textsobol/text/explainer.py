@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from textsobol.labels import checked_label
-from textsobol.methods import TEXT_METHODS, method_named
+from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
 from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
 from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
@@ -194,24 +195,81 @@ class TextExplainer:
                 curves = deletions(
                     shares, words, game.scored, game.probabilities, game.labels, looked_at
                 )
+        made = record(method, found, budget=budget, seed=seed, sign=sign)
+        explanation = self._explanation(game, found, words, looked_at, start, made)
+        n_whatif = game.cost.rows - n_design
+        return replace(explanation, cost={**explanation.cost, "whatif": n_whatif}, whatif=curves)
+
+    def stream(
+        self,
+        text: Text,
+        *,
+        budget: int | None = None,
+        keep: float = 0.5,
+        label: str | None = None,
+        labels: Sequence[str] | None = None,
+        rows: int | None = None,
+        design: str | None = None,
+        seed: int = 0,
+    ) -> Iterator[TextExplanation]:
+        """Explain a text by ``method="focus"``, with better and better answers on the way.
+
+        The first comes after one look at every word, the last is what ``explainer(text,
+        method="focus")`` gives; together they cost no more than that. Stop whenever it is enough.
+
+        Args:
+            text: see `__call__`.
+            budget: see `__call__`.
+            keep: see `__call__`.
+            label: see `__call__`.
+            labels: see `__call__`.
+            rows: base rows of the first round; by default half of the budget.
+            design: see `__call__`.
+            seed: see `__call__`.
+
+        Example:
+            >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
+            >>> for explanation in explainer.stream("Oh no! What a plot !!", budget=20):
+            ...     best = explanation.top(1)[0][0]
+            >>> best
+            '!!'
+        """
+        start, known = time.perf_counter(), METHODS["focus"]
+        game = self._game(text, labels, lambda _: None)
+        looked_at = checked_label(label, game.labels, game.probabilities)
+        passes = self._classifier.passes
+        budget = method_budget(
+            known, budget, game.n_features, noun="words", usual=default_budget, passes=passes
+        )
+        options = {"keep": keep, "rows": rows, "design": design}
+        for found in game.staged(known, looked_at, budget=budget // passes, seed=seed, **options):
+            made = record("focus", found, budget=budget, seed=seed, sign="mean")
+            words = with_scores(game, found)
+            yield self._explanation(game, found, words, looked_at, start, made)
+
+    def _explanation(
+        self,
+        game: TextGame,
+        found: Attribution,
+        words: tuple[Word, ...],
+        label: str,
+        start: float,
+        made: Mapping[str, Any],
+    ) -> TextExplanation:
         return TextExplanation(
             text=game.text,
             words=words,
             probabilities=game.probabilities,
-            label=looked_at,
+            label=label,
             cost={
                 **rows_of(found),
                 "forwarded": game.cost.rows + found.passes,
-                "whatif": game.cost.rows - n_design,
+                "whatif": 0,
                 "padding": round(game.cost.padding_share, 4),
                 "seconds": time.perf_counter() - start,
             },
-            settings={
-                **self._settings(game),
-                **record(method, found, budget=budget, seed=seed, sign=sign),
-            },
+            settings={**self._settings(game), **made},
             pairs=word_pairs(game, found),
-            whatif=curves,
         )
 
     def game(self, text: Text, *, labels: Sequence[str] | None = None) -> TextGame:
