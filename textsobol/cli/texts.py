@@ -173,12 +173,13 @@ def compare(
         str, typer.Argument(help="The text, a file with a text, or - for standard input.")
     ],
     more: Annotated[
-        list[str] | None, typer.Argument(help="More methods.", metavar="", show_default=False)
+        list[str] | None,
+        typer.Argument(help="More methods.", metavar="METHOD", show_default=False),
     ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Methods, with spaces or commas: sobol, occlusion, lime, kernel_shap, "
+            help="Methods, with spaces or commas: sobol, focus, occlusion, lime, kernel_shap, "
             "permutation_shap, rise, saliency, gradient_input, smoothgrad, "
             "integrated_gradients, greedy, random.",
             show_default="sobol occlusion",
