@@ -118,6 +118,23 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
         assert word.scores[opposite].score == -word.scores[focused.label].score
 
 
+def test_pairs_are_those_of_the_indices() -> None:
+    score = column(tangled(D, 1))
+    found = focus(Game(score, D), budget=500, seed=3, interactions=4)
+    alone = sobol_indices(score, D, rows=5, seed=3, pairs=4)
+    assert found.indices is not None
+    assert found.indices.pairs is not None
+    assert alone.pairs is not None
+    assert found.settings["base_rows"] == 5, "a pair costs a row of every base row"
+    np.testing.assert_array_equal(found.indices.pairs.pairs, alone.pairs.pairs)
+    np.testing.assert_array_equal(found.indices.pairs.effect, alone.pairs.effect)
+
+
+def test_pairs_need_a_look_at_every_word() -> None:
+    with pytest.raises(ValueError, match="40 features and 6 pairs need at least 48"):
+        focus(Game(column(tangled(D, 1)), D), budget=47, seed=0, interactions=4)
+
+
 TEXT = "A gripping film that is not good: a dull ending and wooden jokes ruin it, sadly. " * 2
 
 

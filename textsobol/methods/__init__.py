@@ -50,7 +50,7 @@ METHODS: dict[str, Method] = {
         focus,
         "black box",
         lambda d: 2,
-        options=("keep", "rows", "design"),
+        options=("keep", "rows", "design", "interactions"),
         stages=stages,
     ),
     "random": Method(

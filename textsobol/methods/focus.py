@@ -1,13 +1,14 @@
 """Our own method for ranking: Sobol' indices first, then a search along the path of deletions."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Game
-from textsobol.methods.sobol import sobol
+from textsobol.methods.sobol import n_pairs_among, sobol
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import MOST_PARTS, hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
@@ -41,6 +42,7 @@ def stages(
     keep: float = 0.5,
     rows: int | None = None,
     design: str | None = None,
+    interactions: int = 0,
 ) -> Iterator[Attribution]:
     """What is known after 1, 2, 4, ... base rows of the first round and after every deletion.
 
@@ -51,14 +53,22 @@ def stages(
         keep: keep rate of the first round.
         rows: base rows of the first round, where it should not take half of the budget.
         design: of the first round; see `textsobol.sobol_indices`.
+        interactions: also analyse all pairs of so many features in the first round, those with the
+            highest total index.
     """
+    n_pairs = n_pairs_among(interactions, game.n_features)
+    least = game.n_features + n_pairs + 2
+    is_coarse = budget < least
+    if is_coarse and n_pairs:
+        raise ValueError(
+            f"budget={budget}: {game.n_features} features and {n_pairs} pairs need at least {least}"
+        )
     evaluator = Evaluator(game.black_box, game.n_features, budget=budget)
     evaluator([np.ones((1, game.n_features), dtype=bool)])
 
     def of_target(masks: Array) -> Floats:
         return evaluator([masks])[:, game.target]
 
-    is_coarse = budget < game.n_features + 2
     units = np.arange(game.n_features)
     if is_coarse:
         units = _units(of_target, game, rows=(budget - 1) // 2, keep=keep, seed=seed)
@@ -69,13 +79,14 @@ def stages(
             (_effects(first, found, game.target) / np.bincount(units)[:, None])[units],
             settings={**first.settings, "deletions": len(found.order)},
             indices=first.indices,
-            rows=(evaluator.n_rows, evaluator.n_distinct),
+            rows=(evaluator.n_distinct,) * 2,  # what stages ask for again is no part of a design
             focus=found,
             units=units if is_coarse else None,
         )
 
     left = budget - evaluator.n_distinct
-    for first in _first_rounds(of_units, left, rows=rows, seed=seed, keep=keep, design=design):
+    settings = {"seed": seed, "keep": keep, "design": design}
+    for first in _first_rounds(of_units, left, rows, interactions, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
         yield attribution(first, Focus(np.array([], dtype=np.int64), np.array([]), own))
@@ -87,16 +98,23 @@ def stages(
 
 
 def _first_rounds(
-    game: Game, left: int, *, rows: int | None, **settings: Any
+    game: Game, left: int, rows: int | None, interactions: int, **settings: Any
 ) -> Iterator[Attribution]:
-    """Sobol' indices of ever more base rows, as far as half of what is left goes."""
-    half = max(game.n_features + 1, left // 2)
+    """Sobol' indices of ever more base rows, as far as half of what is left goes.
+
+    Pairs come with the last: which ones are strongest is not sure before.
+    """
+    a_base_row = 1 + game.n_features + n_pairs_among(interactions, game.n_features)
+    half = max(a_base_row, left // 2)
     if rows is None and 2**game.n_features <= half:
-        yield sobol(game, budget=1 + half, **settings)
+        yield sobol(game, budget=1 + half, interactions=interactions, **settings)
         return
-    most = min(rows or left, (left if rows else half) // (game.n_features + 1))
-    for n_rows in [*(2**k for k in range(most.bit_length()) if 2**k < most), most]:
-        yield sobol(game, budget=None, rows=n_rows, estimator="flip", **settings)
+    most = min(rows or left, (left if rows else half) // a_base_row)
+    flip = partial(sobol, game, budget=None, estimator="flip", **settings)
+    for power in range(most.bit_length()):
+        if 2**power < most:
+            yield flip(rows=2**power)
+    yield flip(rows=most, interactions=interactions)
 
 
 def _effects(first: Attribution, found: Focus, target: int) -> Floats:

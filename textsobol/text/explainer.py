@@ -171,16 +171,16 @@ class TextExplainer:
             if known.kind == "search":  # for one label: it is far too long for many
                 game = game.looked_at(looked_at)
             passes, d = self._classifier.passes, game.n_features
-            if method == "sobol":
-                n_pairs = n_pairs_among(interactions, d)
-                if budget is not None:
-                    check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
-                elif rows is None:
-                    budget = passes * default_budget(d + n_pairs)
-            else:
+            n_pairs = n_pairs_among(interactions, d)
+            if method != "sobol":
                 budget = method_budget(
-                    known, budget, d, noun="words", usual=default_budget, passes=passes
-                )
+                    known, budget, d, noun="words", passes=passes,
+                    usual=lambda d: default_budget(d + n_pairs),
+                )  # fmt: skip
+            elif budget is not None:
+                check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
+            elif rows is None:
+                budget = passes * default_budget(d + n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
             found = game.attributed(known, looked_at, budget=masks, seed=seed, **options)
