@@ -33,6 +33,17 @@ def test_a_text_is_explained(model: str) -> None:
     assert "\x1b" not in result.output, "no colours in a pipe"
 
 
+def test_a_method_can_be_chosen(model: str) -> None:
+    asked = ["explain", TEXT, "--model", model, "--label", "LABEL_1"]
+    focused = run(app, [*asked, "--method", "focus", "--budget", "8"])
+    assert focused.exit_code == 0, focused.output
+    assert "focus, " in focused.output.splitlines()[-1]
+    assert "share the score of a group" in focused.output
+    refused = run(app, [*asked, "--method", "anchors"])
+    assert refused.exit_code != 0
+    assert "unknown method 'anchors'; known: sobol, focus" in refused.output
+
+
 @pytest.mark.parametrize("way", ["file", "dash", "pipe"])
 def test_texts_come_from_anywhere(model: str, tmp_path: Path, way: str) -> None:
     (tmp_path / "review.txt").write_text(TEXT)
@@ -198,4 +209,4 @@ def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> N
 def test_unknown_methods_are_named_before_the_model_is_asked() -> None:
     result = run(app, ["compare", TEXT, "--methods", "limes", "--model", "nowhere"])
     assert result.exit_code == 1
-    assert "unknown method 'limes'; known: sobol, random" in " ".join(result.output.split())
+    assert "unknown method 'limes'; known: sobol, focus, " in " ".join(result.output.split())

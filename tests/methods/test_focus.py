@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.sobol.test_focus import tangled
-from textsobol import BlackBoxError, TextExplainer, sobol_indices
+from textsobol import BlackBoxError, ImageExplainer, TextExplainer, sobol_indices
 from textsobol.methods import Attribution, Game
 from textsobol.methods.focus import focus
 from textsobol.methods.perturbing import greedy
@@ -79,6 +79,48 @@ def test_the_label_that_is_looked_at_is_searched(target: int) -> None:
         opposite = {target, other} == {0, 1}
         expected = -alone.scores[:, 0] if opposite else whole.indices.effect[:, other]
         np.testing.assert_array_equal(whole.scores[:, other], expected)
+
+
+@pytest.mark.parametrize("keep", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("design", ["latin", "random", "halton"])
+@pytest.mark.parametrize("budget", [30, 42, 90, 300])
+def test_no_setting_exceeds_the_budget(keep: float, design: str, budget: int) -> None:
+    found = focus(Game(column(tangled(D, 5)), D), budget=budget, seed=1, keep=keep, design=design)
+    assert found.rows is not None
+    assert found.rows[1] <= budget
+    assert np.isfinite(found.scores).all()
+
+
+def test_rows_must_be_a_number() -> None:
+    with pytest.raises(ValueError, match="rows=0: must be at least 1"):
+        focus(Game(column(tangled(D, 5)), D), budget=300, seed=1, rows=0)
+
+
+def test_words_that_are_ignored_share_no_score() -> None:
+    explainer = TextExplainer(
+        lambda texts: [float("bad" in text) for text in texts], ignore=["its"]
+    )
+    told = "a long tale of a film and its many people. " * 9
+    explanation = explainer(told + "A bad film. " + told, method="focus", budget=60)
+    assert explanation.cost["forwarded"] <= 60
+    bad = next(word for word in explanation.words if word.text == "bad")
+    assert explanation.score_of(bad).score == explanation.top(1)[0][1] > 0
+    assert all(word.shared_by == 1 for word in explanation.words if word.status == "ignored")
+
+
+def test_a_picture_is_not_seen_more_often_than_the_budget_allows() -> None:
+    seen = 0
+
+    def red(pictures: Floats) -> Floats:
+        nonlocal seen
+        seen += len(pictures)
+        return pictures[..., 0].mean(axis=(1, 2))
+
+    picture = np.random.default_rng(0).random((20, 20, 3))
+    explanation = ImageExplainer(red, labels=["red"], grid=(5, 5))(
+        picture, method="focus", budget=60
+    )
+    assert seen == explanation.cost["forwarded"] <= 60
 
 
 def test_where_all_masks_are_scored_the_search_costs_nothing() -> None:
@@ -163,18 +205,20 @@ def test_an_error_in_a_stream_names_the_text() -> None:
         list(TextExplainer(fragile).stream(TEXT, budget=100))
 
 
-@pytest.mark.parametrize("budget", [2, 3, 7, 20, 41])
-def test_any_budget_will_do(budget: int) -> None:
+@pytest.mark.parametrize("rows", [None, 1, 9])
+@pytest.mark.parametrize("budget", [2, 3, 4, 7, 12, 20, 41])
+def test_any_budget_will_do(budget: int, rows: int | None) -> None:
     seen: set[bytes] = set()
 
     def spy(masks: Array) -> Floats:
         seen.update(mask.tobytes() for mask in masks)
         return tangled(D, 3)(masks)[:, None]
 
-    found = focus(Game(spy, D), budget=budget, seed=0)
-    assert len(seen) <= budget
+    found = focus(Game(spy, D), budget=budget, seed=0, rows=rows)
+    assert 0.6 * budget <= len(seen) <= budget
     assert found.scores.shape == (D, 1)
     assert found.units is not None
+    assert len(np.unique(found.units)) == max(1, budget - 2)
     # Words that came and went together share what they did.
     for unit in np.unique(found.units):
         assert len(np.unique(found.scores[found.units == unit])) == 1

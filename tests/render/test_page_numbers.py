@@ -106,13 +106,36 @@ def test_words_that_share_a_score_say_so(look: Look) -> None:
     assert n_shared > 0
     with look(explanation_html(explanation)) as page:
         expect(page.locator(".reading", has_text="too few forward passes")).to_contain_text(
-            f"{n_shared} of {len(explanation.words)} words share"
+            f"{n_shared} words share"
         )
         shared = next(w for w in explanation.words if w.shared_by > 1)
         word(page, shared.text).hover()
         assert f"with {shared.shared_by - 1} other" in page.locator("#details").inner_text()
         assert "NaN" not in page.locator("body").inner_text()
     assert f"{n_shared} words share the score of a group" in str(explanation)
+
+
+def test_words_that_share_a_score_have_no_index(look: Look) -> None:
+    text = "plain words that say nothing at all here " * 8 + "an awful film"
+    explanation = explained(text, method="focus", budget=40)
+    n_shared = sum(w.shared_by > 1 for w in explanation.words)
+    assert 0 < n_shared < len(explanation.words)
+    with look(explanation_html(explanation)) as page:
+        page.locator("label", has_text="total").click()
+        assert 0 < len(shown_ranking(page)) <= len(explanation.words) - n_shared
+        assert "NaN" not in page.locator("body").inner_text()
+
+
+def test_ties_rank_on_the_page_as_they_do_in_python(look: Look) -> None:
+    def either(texts: list[str]) -> list[float]:
+        return [float("fine" in text or "good" in text) for text in texts]
+
+    text = "ok and fine and good and all that is said besides of it"
+    explanation = TextExplainer(either)(text, method="focus", budget=60)
+    with look(explanation_html(explanation)) as page:
+        assert [name for name, _ in shown_ranking(page)[:2]] == [
+            name for name, *_ in explanation.top(2)
+        ]
 
 
 def test_a_method_without_signs_does_not_tell_for_from_against(look: Look) -> None:

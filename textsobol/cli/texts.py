@@ -57,6 +57,12 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="sobol, focus (ranks for deletion, takes any budget), or one of those of compare."
+        ),
+    ] = "sobol",
     keep: Annotated[
         float, typer.Option(help="Probability that a word is present in a masked text.")
     ] = 0.5,
@@ -143,6 +149,7 @@ def explain(
                 "ignore": ignore.split(",") if ignore and ignore != "stopwords" else ignore,
             },
             {
+                "method": method,
                 "budget": budget,
                 "keep": keep,
                 "seed": seed,

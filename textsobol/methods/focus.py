@@ -10,9 +10,12 @@ import numpy as np
 from textsobol.methods.contract import Attribution, Game
 from textsobol.methods.sobol import n_pairs_among, sobol
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.coarse import MOST_PARTS, hierarchy, open_groups
+from textsobol.sobol.coarse import hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
 from textsobol.sobol.focus import Focus, follow
+from textsobol.sobol.plan import MOST_EXACT_FEATURES
+
+_LEAST_TO_SEARCH = 40  # masks
 
 
 def focus(game: Game, **settings: Any) -> Attribution:
@@ -71,7 +74,7 @@ def stages(
 
     units = np.arange(game.n_features)
     if is_coarse:
-        units = _units(of_target, game, rows=(budget - 1) // 2, keep=keep, seed=seed)
+        units = _units(of_target, game, budget, keep=keep, seed=seed)
     of_units = Game(lambda masks: evaluator([masks[:, units]]), int(units.max()) + 1)
 
     def attribution(first: Attribution, found: Focus) -> Attribution:
@@ -89,7 +92,7 @@ def stages(
     for first in _first_rounds(of_units, left, rows, interactions, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
-        yield attribution(first, Focus(np.array([], dtype=np.int64), np.array([]), own))
+        yield attribution(first, Focus(np.array([], dtype=np.int64), own))
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
     left = 2**63 if is_exact else budget - evaluator.n_distinct
@@ -105,11 +108,11 @@ def _first_rounds(
     Pairs come with the last: which ones are strongest is not sure before.
     """
     a_base_row = 1 + game.n_features + n_pairs_among(interactions, game.n_features)
-    half = max(a_base_row, left // 2)
-    if rows is None and 2**game.n_features <= half:
-        yield sobol(game, budget=1 + half, interactions=interactions, **settings)
+    # All masks, where they fit: the path then costs nothing. The whole input is known already.
+    if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
+        yield sobol(game, budget=2 + left, interactions=interactions, **settings)
         return
-    most = min(rows or left, (left if rows else half) // a_base_row)
+    most = max(1, left // 2 // a_base_row) if rows is None else min(rows, left // a_base_row)
     flip = partial(sobol, game, budget=None, estimator="flip", **settings)
     for power in range(most.bit_length()):
         if 2**power < most:
@@ -122,17 +125,19 @@ def _effects(first: Attribution, found: Focus, target: int) -> Floats:
     assert first.indices is not None
     effects = np.array(first.indices.effect)
     mirrored = np.isclose(effects, -effects[:, [target]], rtol=1e-6, atol=1e-9).all(axis=0)
-    effects[:, mirrored] = -found.scores[:, None]
+    effects[:, mirrored] = 0.0 - found.scores[:, None]
     effects[:, target] = found.scores
     return effects
 
 
 def _units(
-    score: Callable[[Array], Floats], game: Game, *, rows: int, keep: float, seed: int
+    score: Callable[[Array], Floats], game: Game, budget: int, *, keep: float, seed: int
 ) -> Integers:
-    """What comes and goes as one, so few units that as many rows again can look at each twice."""
-    most = rows // 2 - 1
-    if most < 2:
-        return np.zeros(game.n_features, dtype=np.int64)
-    levels = hierarchy(game.n_features, game.levels, most=min(most, MOST_PARTS))
-    return open_groups(score, levels, rows=rows, most_units=most, keep=keep, seed=seed)
+    """What comes and goes as one, so that a base row of it still fits the budget."""
+    n_runs = max(1, budget - 2)
+    if budget < _LEAST_TO_SEARCH or 2 * n_runs >= game.n_features:
+        # Too few rows to look for what matters, or enough for neighbours two by two.
+        return np.arange(game.n_features) * n_runs // game.n_features
+    half = (budget - 1) // 2
+    levels = hierarchy(game.n_features, game.levels)
+    return open_groups(score, levels, rows=half, most_units=half - 1, keep=keep, seed=seed)

@@ -55,6 +55,7 @@ def check_sobol_budget(
         raise ValueError(
             f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes, "
             f"one for the prediction and {n_features + n_pairs + 1} for one base row{each}"
+            + ("" if n_pairs else "; method='focus' takes any budget")
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textsobol.render.page import SCRIPTS, footer_of, render, shown_value
-from textsobol.render.view import Piece, page_data, parts_of, shown
+from textsobol.render.view import Piece, finite, page_data, parts_of, shown
 from textsobol.text.corpus import CorpusWord, corpus_words
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _corpus(explanations: Sequence[TextExplanation]) -> list[tuple[str, list[lis
         (
             shown(label),
             [
-                [shown(word.word), word.texts, word.occurrences, word.score, word.effect]
+                [shown(word.word), word.texts, word.occurrences, word.score, finite(word.effect)]
                 for word in _first_in_any_order(words)
             ],
         )

@@ -51,7 +51,9 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
         f"{cost['forwarded']:.0f} forward passes"
         + (f" ({cost['whatif']:.0f} of them what-if)" if cost.get("whatif") else ""),
     ]
-    if "base_rows" in settings:
+    if settings.get("method") == "focus":
+        facts.insert(0, "focus")
+    elif "base_rows" in settings:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
     return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"

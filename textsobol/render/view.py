@@ -166,7 +166,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
             [
                 *pair.words,
                 [
-                    [shown(label), [score.effect, *map(_finite, (score.low, score.high))]]
+                    [shown(label), [score.effect, *map(finite, (score.low, score.high))]]
                     for label, score in pair.scores.items()
                 ],
             ]
@@ -200,5 +200,6 @@ def _packed(words: list[Word], label: str, *, is_sure: bool) -> Mapping[str, Any
     }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The number, or ``None`` for one that JSON does not have."""
     return value if math.isfinite(value) else None

@@ -85,6 +85,7 @@ def open_groups(
     while True:
         groups = np.stack(levels)[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
+        unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
         units = [(int(level), int(group)) for level, group in names.T]
         new = [place for place, unit in enumerate(units) if unit not in sizes]
         if len(new) + 1 > rows:
@@ -96,18 +97,25 @@ def open_groups(
         rows -= len(new) + 1
         n_units, n_more = len(units), 0
         for place in sorted(range(n_units), key=lambda place: -sizes[units[place]]):
-            level, _ = units[place]
             members = unit_of == place
-            if level + 1 == len(levels) or np.count_nonzero(members) == 1:
+            level, n_parts = _next_level(levels, units[place][0], members)
+            room = n_more + n_parts <= each_time and n_units + n_parts - 1 <= most_units
+            if n_parts == 1 or not room:
                 continue
-            n_parts = len(np.unique(levels[level + 1][members]))
-            if n_more + n_parts > each_time or n_units + n_parts - 1 > most_units:
-                break
-            level_of[members] += 1
+            level_of[members] = level
             n_more += n_parts
             n_units += n_parts - 1
         if not n_more:
             return unit_of
+
+
+def _next_level(levels: Sequence[Integers], level: int, members: Array) -> tuple[int, int]:
+    """The next level at which a group has several parts, if there is one, and their number."""
+    for finer in range(level + 1, len(levels)):
+        n_parts = len(np.unique(levels[finer][members]))
+        if n_parts > 1:
+            return finer, n_parts
+    return level, 1
 
 
 def _effects(

@@ -1,8 +1,10 @@
 """Words over many texts: which of them push to which label."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import fmean
 
 from textsobol.text.explanation import TextExplanation
 
@@ -17,7 +19,7 @@ class CorpusWord:
         texts: number of texts that have it.
         occurrences: number of times that it was scored.
         score: mean of its signed scores.
-        effect: mean of its effects.
+        effect: mean of its effects, where they are known.
     """
 
     word: str
@@ -54,7 +56,8 @@ def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
                 key = word.text.lower(), label
                 texts[key].add(number)
                 scores[key].append(score.score)
-                effects[key].append(score.effect)
+                if not math.isnan(score.effect):  # what a word does alone is not always known
+                    effects[key].append(score.effect)
     found = [
         CorpusWord(
             word=word,
@@ -62,7 +65,7 @@ def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
             texts=len(texts[word, label]),
             occurrences=len(own),
             score=sum(own) / len(own),
-            effect=sum(effects[word, label]) / len(own),
+            effect=fmean(effects[word, label]) if effects[word, label] else math.nan,
         )
         for (word, label), own in scores.items()
     ]

@@ -141,12 +141,14 @@ class TextExplainer:
             keep: probability that a word is present in a masked text.
             label: the label to look at; by default the likeliest of those analysed.
             labels: labels to analyse; all by default, from the same forward passes.
-            method: ``sobol``, or another one to compare it with; see `textsobol.methods`. The
-                settings below, but for ``seed`` and ``whatif``, are those of ``sobol``.
+            method: ``sobol``, ``focus`` (see `stream`), or another one to compare with; see
+                `textsobol.methods`. The settings below, but for ``seed`` and ``whatif``, are
+                those of ``sobol``; ``focus`` knows all but ``estimator`` and ``sign``.
             estimator: see `textsobol.sobol_indices`.
             design: see `textsobol.sobol_indices`.
             sign: see `textsobol.sobol_indices`.
-            rows: number of base rows, at most; with ``budget`` left out, exactly.
+            rows: number of base rows, at most; with ``budget`` left out, exactly (``focus``: what
+                the default budget allows, and what it leaves goes into the search).
             seed: the same seed gives the same explanation.
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
@@ -172,14 +174,14 @@ class TextExplainer:
                 game = game.looked_at(looked_at)
             passes, d = self._classifier.passes, game.n_features
             n_pairs = n_pairs_among(interactions, d)
+            if budget is not None and (method == "sobol" or n_pairs):
+                check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
             if method != "sobol":
                 budget = method_budget(
                     known, budget, d, noun="words", passes=passes,
                     usual=lambda d: default_budget(d + n_pairs),
                 )  # fmt: skip
-            elif budget is not None:
-                check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
-            elif rows is None:
+            elif budget is None and rows is None:
                 budget = passes * default_budget(d + n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
@@ -214,8 +216,8 @@ class TextExplainer:
     ) -> Iterator[TextExplanation]:
         """Explain a text by ``method="focus"``, with better and better answers on the way.
 
-        The first comes after one look at every word, the last is what ``explainer(text,
-        method="focus")`` gives; together they cost no more than that. Stop whenever it is enough.
+        The first comes after one base row, the last is what ``explainer(text, method="focus")``
+        gives; together they cost no more than that. Stop whenever it is enough.
 
         Args:
             text: see `__call__`.

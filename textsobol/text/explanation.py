@@ -17,9 +17,10 @@ class WordScore:
     """What one word did to one label.
 
     Attributes:
-        score: total index, with a minus where the effect is negative (plus where effects
-            cancel out); ranks and colours the word.
-        error: standard error of the total index; infinite when one base row cannot tell.
+        score: ranks and colours the word: its total index, with a minus where the effect is
+            negative (plus where effects cancel out); with ``method="focus"`` its effect along the
+            path of deletions; with another method what that gives.
+        error: standard error of the score; infinite where it is not known.
         low: lower end of the 95 % interval of the score.
         high: upper end of the 95 % interval of the score.
         total: share of the score's variance that the word has a part in.
@@ -272,7 +273,8 @@ class TextExplanation:
             raise ImportError("to_dataframe needs pandas: pip install pandas") from error
         rows = [
             {"word": word.text, "start": word.start, "end": word.end, "part": word.part,
-             "status": word.status, "label": label, **asdict(word.scores.get(label, WordScore()))}
+             "status": word.status, "shared_by": word.shared_by, "label": label,
+             **asdict(word.scores.get(label, WordScore()))}
             for word in self.words
             for label in self.labels
         ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,6 +42,7 @@ def _plain_scores(found: Attribution) -> list[list[WordScore]]:
     return [[WordScore.alone(float(value)) for value in row] for row in found.scores]
 
 
+@lru_cache(maxsize=1)  # a stream asks for the same indices after every deletion
 def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
     """Scores (words, labels) with everything that indices tell."""
     low, high = result.interval(0.95)
@@ -87,7 +89,7 @@ def _focused_scores(found: Attribution) -> list[list[WordScore]]:
     indices = _sobol_scores(found.indices)
     units = np.arange(len(indices)) if found.units is None else found.units
     alone = _sizes(units) == 1
-    unknown = {"error": math.inf, "low": math.nan, "high": math.nan}
+    unknown = dict.fromkeys(("low", "high", "stability"), math.nan) | {"error": math.inf}
     scores = []
     for word, (unit, values) in enumerate(zip(units.tolist(), found.scores.tolist(), strict=True)):
         if alone[word]:

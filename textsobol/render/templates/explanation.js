@@ -99,12 +99,13 @@ class Card {
     const v = this.explanation.values(label);
     if (!v) return [["not scored", `${label} was not analysed`]];
     const unit = { logit: " log-odds", probability: " probability" }[this.explanation.unit] || "";
+    const { rank } = this.explanation.ranking(label, measure);
     const others = (this.explanation.sharedBy[place] || 1) - 1;
     const rows = [
       ["score", signed(v.score[place])],
       ["shared", `equally with ${others} other word${others > 1 ? "s" : ""}`, others || NaN],
       ["95 % interval", `${signed(v.low[place])} to ${signed(v.high[place])}`, v.low[place]],
-      ["rank", `${this.explanation.ranking(label, measure).rank[place]} of ${this.explanation.scored.length}`],
+      ["rank", `${rank[place]} of ${this.explanation.scored.length}`, rank[place] ?? NaN],
       ["total", plain(v.total[place]), v.total[place]],
       ["first order", plain(v.first[place]), v.first[place]],
       ["effect", signed(v.effect[place], 2) + unit, v.effect[place]],

@@ -89,7 +89,8 @@ class Explanation {
     const key = `${measure} ${label}`;
     if (!this.rankings.has(key)) {
       const weights = this.scored.map((_, place) => this.weight(label, measure, place));
-      const order = weights.map((_, place) => place).sort((a, b) => weights[b] - weights[a] || a - b);
+      const known = (place) => !Number.isNaN(this.measured(label, measure, place)[0]); // not of words that share a score
+      const order = weights.map((_, place) => place).filter(known).sort((a, b) => weights[b] - weights[a] || a - b);
       const rank = new Array(order.length);
       order.forEach((place, k) => { rank[place] = k + 1; });
       this.rankings.set(key, { order, rank });

@@ -104,7 +104,7 @@ function corpusTable(title, rows) {
       listTexts();
       byId("search").scrollIntoView({ block: "start" });
     });
-    return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), signed(effect, 2)].map((value) => make("td", {}, String(value))));
+    return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), effect === null ? "" : signed(effect, 2)].map((value) => make("td", {}, String(value))));
   });
   const none = make("tr", {}, make("td", { colspan: 5 }, "no such word"));
   return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", {}, make("caption", {}, title), head, ...(body.length ? body : [none])));
