@@ -100,7 +100,8 @@ def convergence(
     """How many forward passes until a map stays the same? Sobol against RISE."""
     from benchmarks.imagenet.convergence import KEY, convergence_rows, header
     from benchmarks.imagenet.convergence import convergence as measure
-    from benchmarks.tables import table_of_file
+    from benchmarks.reporting import read_results
+    from benchmarks.tables import markdown
 
     setup = _setup(model, data, grid, score, batch, engine)
     path = out / f"{setup.model.name}.convergence.jsonl"
@@ -118,7 +119,8 @@ def convergence(
             passes=numbers,
             converged=converged,
         )
-    typer.echo(table_of_file(path, header(), convergence_rows))
+    lines = read_results(path).lines
+    typer.echo(markdown(header(lines), list(convergence_rows(lines))))
 
 
 @app.command()

@@ -112,16 +112,22 @@ def _by_cell(values: Floats, grid: tuple[int, int]) -> Floats:
     return np.bincount(cell_of, weights=values.ravel()) / np.bincount(cell_of)
 
 
-def header() -> list[str]:
+def header(lines: Sequence[Line]) -> list[str]:
     """Of the table."""
-    return ["passes", *METHODS.values()]
+    return ["passes", *(METHODS[method] for method in _measured(lines))]
+
+
+def _measured(lines: Sequence[Line]) -> list[str]:
+    """The methods that there are lines of, in their order."""
+    found = {line["method"] for line in lines}
+    return [method for method in METHODS if method in found]
 
 
 def convergence_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
     """Rows of a table: passes, and the correlations of each method."""
-    by_method = {method: _by_passes(lines, method) for method in METHODS}
+    by_method = [_by_passes(lines, method) for method in _measured(lines)]
     for passes in sorted({line["passes"] for line in lines}):
-        yield [f"{passes:,}", *(_cell(by_method[method].get(passes, [])) for method in METHODS)]
+        yield [f"{passes:,}", *(_cell(by_passes.get(passes, [])) for by_passes in by_method)]
 
 
 def _cell(lines: Sequence[Line]) -> str:
@@ -153,7 +159,7 @@ def convergence_table(results: Results) -> Table:
     )
     down, across = settings["grid"]
     title = f"Convergence of {settings['model']} at {down} x {across} cells"
-    return Table(title, caption, header(), [("", rows)])
+    return Table(title, caption, header(results.lines), [("", rows)])
 
 
 def convergence_figure(results: Results) -> Figure:
