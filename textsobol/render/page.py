@@ -182,6 +182,7 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("words kept", settings.get("keep")),
         ("budget", settings.get("budget")),
         ("forward passes", cost.get("forwarded")),
+        ("of them what-if", cost.get("whatif") or None),
         ("base rows", settings.get("base_rows") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),
