@@ -79,11 +79,12 @@ def open_groups(
         array([1, 1])
     """
     n_features = len(levels[0])
+    group_at = np.stack(levels)
     level_of = np.zeros(n_features, dtype=np.int64)
     sizes: dict[tuple[int, int], float] = {}  # of effects, by level and group
     each_time = max(MOST_PARTS, rows // len(levels))
     while True:
-        groups = np.stack(levels)[level_of, np.arange(n_features)]
+        groups = group_at[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
         unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
         units = [(int(level), int(group)) for level, group in names.T]

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol.rows import without_each
 
 DEPTH = 20  # deletions
 WEIGHT = 0.55  # of the last look; the rest is what was known before. See benchmarks/imdb/NOTES.md
-
-
 _HAIR = 1e-4  # of the strongest; what lies closer together a page cannot tell apart
 
 
@@ -97,10 +96,8 @@ def follow(
         n_steps = min(depth - len(order), int((estimates[left] > 0).sum()))
         n_looks = max(1, rows // max(1, n_steps))
         ahead = left[np.argsort(-estimates[left], kind="stable")][:n_looks]
-        masks = np.repeat(present[None], len(ahead), axis=0)
-        masks[np.arange(len(ahead)), ahead] = False
         rows -= len(ahead)
-        seen = before - score(masks)
+        seen = before - score(without_each(present, ahead))
         estimates[ahead] += weight * (seen - estimates[ahead])
         best = int(np.argmax(estimates[ahead]))
         if speaks_for := estimates[ahead[best]] > 0:

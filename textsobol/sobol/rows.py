@@ -70,6 +70,19 @@ def all_masks(n_features: int) -> Iterator[Array]:
         yield (numbers >> np.arange(n_features)) & 1 == 1
 
 
+def without_each(present: Array, features: Integers) -> Array:
+    """The mask ``(features,)`` with one more feature absent, a row for each of those given.
+
+    Example:
+        >>> without_each(np.array([True, False, True]), np.array([2, 0])).astype(int)
+        array([[1, 0, 0],
+               [0, 0, 1]])
+    """
+    masks = np.repeat(present[None], len(features), axis=0)
+    masks[np.arange(len(features)), features] = False
+    return masks
+
+
 def all_present_and_without_each(groups: Integers, *, binary: bool) -> Iterator[Array]:
     """The full mask, then the full mask without group 0, 1, ...: G + 1 rows.
 
