@@ -19,7 +19,7 @@ from textsobol.text.game import TextGame
 
 KEY = ("model", "variant", "review")
 _DIGITS = 6
-_PACKAGES = ("textsobol", "torch", "transformers", "captum", "lime", "shap")
+_PACKAGES = ("textsobol", "torch", "transformers", "captum", "lime", "lightgbm", "shap", "shapiq")
 
 
 def run(

@@ -20,8 +20,15 @@ pytestmark = [
 
 BLACK_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind != "white box"]
 WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box"]
-SAMPLING = ["sobol", "focus", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
-DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients"]
+RIVALS = ["partition_shap", "shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex",
+          "captum_kernel_shap", "captum_shapley"]  # fmt: skip
+# Partition SHAP draws only to break ties.
+SAMPLING = ["sobol", "focus", "random", "rise", "lime", "kernel_shap", "permutation_shap",
+            *(name for name in RIVALS if name != "partition_shap")]  # fmt: skip
+DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients",
+              "partition_shap"]  # fmt: skip
+# Labels share what is looked at next, or a search.
+SHARING = ["sobol", "focus", "greedy", "partition_shap"]
 
 
 def score(masks: Array) -> Floats:
@@ -99,6 +106,28 @@ def test_no_more_masks_are_scored_than_the_budget_allows(
     assert np.isfinite(found.scores).all()
 
 
+@pytest.mark.parametrize("rows_per_word", [2, 4, 8])
+@pytest.mark.parametrize("n_features", [5, 30, 60])
+@pytest.mark.parametrize("name", RIVALS)
+def test_rivals_use_the_budgets_of_the_benchmark_and_no_more(
+    name: str, n_features: int, rows_per_word: int
+) -> None:
+    seen: set[bytes] = set()
+
+    def spy(masks: Array) -> Floats:
+        seen.update(map(bytes, masks))
+        return score(masks)[:, 0]
+
+    budget = max(METHODS[name].least(n_features), 1 + rows_per_word * (n_features + 1))
+    METHODS[name].attribute(Game(spy, n_features), budget=budget, seed=1)
+    assert len(seen) <= budget
+    if n_features > 5:
+        # Draws may repeat a mask of few words, and walks are not cut short.
+        assert len(seen) >= {"captum_kernel_shap": 0.6, "captum_shapley": 0.75}.get(name, 1) * (
+            budget - 1
+        )
+
+
 @pytest.mark.parametrize("name", BLACK_BOXES)
 def test_a_score_without_a_label_axis_is_one_label(name: str) -> None:
     method = METHODS[name]
@@ -109,7 +138,7 @@ def test_a_score_without_a_label_axis_is_one_label(name: str) -> None:
     np.testing.assert_allclose(flat, column, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in BLACK_BOXES if n not in ("sobol", "focus", "greedy")])
+@pytest.mark.parametrize("name", [n for n in BLACK_BOXES if n not in SHARING])
 def test_labels_do_not_look_at_each_other(name: str) -> None:
     method = METHODS[name]
     budget = method.least(8) + 30
@@ -159,6 +188,14 @@ def test_the_global_state_is_restored_after_a_failure_too() -> None:
         ("lime", "lime"),
         ("kernel_shap", "shap"),
         ("permutation_shap", "shap"),
+        ("partition_shap", "shap"),
+        ("shapiq_kernel", "shapiq"),
+        ("shapiq_kadd", "shapiq"),
+        ("shapiq_svarm", "shapiq"),
+        ("proxyspex", "shapiq"),
+        ("proxyspex", "lightgbm"),
+        ("captum_kernel_shap", "captum"),
+        ("captum_shapley", "captum"),
         *((name, "captum") for name in WHITE_BOXES),
     ],
 )
@@ -169,7 +206,7 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf'{package}: pip install "textsobol\[bench\]"'):
-        attributed(name, 4)
+        attributed(name, 6)
 
 
 @pytest.mark.parametrize("name", WHITE_BOXES)

@@ -21,7 +21,9 @@ TEXT = "A gripping, beautifully acted film, ruined by its dull ending."
 LABELS = ("NEGATIVE", "POSITIVE")
 OTHERS = [name for name in TEXT_METHODS if name != "sobol"]
 SIGNED = ["sobol", "focus", "occlusion", "rise", "lime", "kernel_shap", "permutation_shap",
-          "gradient_input", "integrated_gradients"]  # fmt: skip
+          "partition_shap", "shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex",
+          "captum_kernel_shap", "captum_shapley", "gradient_input",
+          "integrated_gradients"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +123,10 @@ def test_the_rows_that_were_forwarded_are_told_and_within_the_budget(
 
 
 @pytest.mark.parametrize("method", ["occlusion", "rise", "lime", "kernel_shap",
-                                    "permutation_shap", "greedy"])  # fmt: skip
+                                    "permutation_shap", "partition_shap", "shapiq_kernel",
+                                    "shapiq_kadd", "shapiq_svarm", "proxyspex",
+                                    "captum_kernel_shap", "captum_shapley",
+                                    "greedy"])  # fmt: skip
 def test_a_budget_below_the_least_is_refused_with_the_number(
     explainer: TextExplainer, method: str
 ) -> None:
@@ -134,7 +139,10 @@ def test_a_budget_below_the_least_is_refused_with_the_number(
 
 @pytest.mark.filterwarnings("ignore:Linear regression equation is singular")
 @pytest.mark.parametrize("method", ["focus", "occlusion", "rise", "lime", "kernel_shap",
-                                    "permutation_shap", "greedy"])  # fmt: skip
+                                    "permutation_shap", "partition_shap", "shapiq_kernel",
+                                    "shapiq_kadd", "shapiq_svarm", "proxyspex",
+                                    "captum_kernel_shap", "captum_shapley",
+                                    "greedy"])  # fmt: skip
 def test_the_least_budget_is_enough(explainer: TextExplainer, method: str) -> None:
     least = METHODS[method].least(10)
     explanation = explainer(TEXT, method=method, budget=least)
