@@ -70,6 +70,43 @@ def run(
         typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
 
 
+@app.command()
+def interpreto(
+    model: Model = None,
+    data: Data = HUB_ID,
+    methods: Annotated[
+        str, typer.Option(help="With commas.")
+    ] = "interpreto_sobol,interpreto_lime,interpreto_kernel_shap",
+    rows_per_word: Annotated[
+        str, typer.Option(help="Base rows of Sobol, samples for each word of others, with commas.")
+    ] = "4",
+    reviews: Reviews = 1000,
+    max_words: MaxWords = 200,
+    limit: commands.Limit = None,
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
+) -> None:
+    """The same for interpreto, which has words and masks of its own.
+
+    Its results go into a file beside that of run; report reads both. It need not be installed
+    together with all others: pip install -c constraints.txt ".[bench]" interpreto.
+    """
+    from benchmarks.imdb.interpreto import run as run_all
+    from benchmarks.imdb.interpreto import ways
+    from benchmarks.imdb.run import KEY
+    from textsobol import TextExplainer
+
+    asked = ways(commands.names_in(methods), commands.numbers_in(rows_per_word))
+    explainer = TextExplainer(model, progress=False)
+    path = out / f"{explainer.name}.interpreto.jsonl"
+    everything, store = _opened(path, explainer, data, seed, max_words, KEY, "interpreto")
+    chosen = everything[: reviews if limit is None else limit]
+    with store:
+        name = explainer.name
+        n_added = run_all(explainer, model, chosen, asked, store, model=name, seed=seed)
+        typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
+
+
 def _opened(
     path: Path,
     explainer: TextExplainer,
@@ -77,14 +114,19 @@ def _opened(
     seed: int,
     max_words: int,
     key: tuple[str, ...],
+    *packages: str,
 ) -> tuple[list[Review], Store]:
-    """All reviews that can be chosen, in their order, and the store of what is made of them."""
+    """All reviews that can be chosen, in their order, and the store of what is made of them.
+
+    Packages are those that matter beside the usual ones.
+    """
     from benchmarks.imdb.data import reviews
     from benchmarks.imdb.run import settings_of
     from benchmarks.store import Store
 
     everything = reviews(data, seed=seed, max_words=max_words)
-    return everything, Store(path, settings_of(explainer, data, everything, seed, max_words), key)
+    settings = settings_of(explainer, data, everything, seed, max_words, packages)
+    return everything, Store(path, settings, key)
 
 
 @app.command()

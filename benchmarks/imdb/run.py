@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.imdb.data import Review, digest
@@ -15,6 +15,7 @@ from benchmarks.store import Store
 from textsobol import TextExplainer
 from textsobol.methods.perturbing import GREEDY_DELETIONS
 from textsobol.metrics.faithfulness import STEPS, Faithfulness, faithfulness
+from textsobol.sobol.arrays import Floats
 from textsobol.text.game import TextGame
 
 KEY = ("model", "variant", "review")
@@ -45,7 +46,12 @@ def run(
 
 
 def settings_of(
-    explainer: TextExplainer, data: str, everything: Sequence[Review], seed: int, max_words: int
+    explainer: TextExplainer,
+    data: str,
+    everything: Sequence[Review],
+    seed: int,
+    max_words: int,
+    packages: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What results must have in common to stand in one file; the rest may differ.
 
@@ -55,6 +61,7 @@ def settings_of(
         everything: all reviews that could be chosen, in their order.
         seed: of the choice and of all methods.
         max_words: of a review.
+        packages: that matter beside the usual ones.
     """
     return {
         "model": explainer.name,
@@ -66,7 +73,7 @@ def settings_of(
         "deletions": STEPS,
         "paper_rows": PAPER_ROWS,
         "greedy_deletions": GREEDY_DELETIONS,
-        "versions": versions_of(_PACKAGES),
+        "versions": versions_of([*_PACKAGES, *packages]),
         "_command": command_of("benchmarks.imdb"),
         "_started": time.strftime("%Y-%m-%d"),
     }
@@ -76,11 +83,14 @@ def _lines(
     game: TextGame, way: WordWay, review: Review, model: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     """One result for every kind of score that the way gives."""
-    label = game.prediction
-    names = _negative_and_positive(game)
     found, n_rows = explained(game, way, seed_of(review, seed))
+    for header in headers(way, model):
+        yield line_of(game, review, scores_of(found, header["score"]), n_rows, header)
+
+
+def headers(way: WordWay, model: str) -> Iterator[dict[str, Any]]:
+    """What the results of a way say of it, for every kind of score."""
     for name, title, kind in zip(way.names, way.titles, way.scores, strict=True):
-        measured = faithfulness(game, scores_of(found, kind), label)
         yield {
             "model": model,
             "method": way.method,
@@ -90,13 +100,33 @@ def _lines(
             "keep": way.keep,
             "rows_per_word": way.rows_per_word,
             "score": kind,
-            "review": review.id,
-            "words": game.n_features,
-            "rows": n_rows,
-            "label": label,
-            "true": names[review.label],
-            **_measured(measured, list(game.probabilities).index(names[review.label])),
         }
+
+
+def line_of(
+    game: TextGame, review: Review, scores: Floats, n_rows: int, header: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The result of scores for the predicted label.
+
+    Args:
+        game: of the review.
+        review: what was explained.
+        scores: of the words ``(features,)``.
+        n_rows: distinct texts that were forwarded for them, the whole one included.
+        header: whose scores these are; see `headers`.
+    """
+    label = game.prediction
+    names = _negative_and_positive(game)
+    measured = faithfulness(game, scores, label)
+    return {
+        **header,
+        "review": review.id,
+        "words": game.n_features,
+        "rows": n_rows,
+        "label": label,
+        "true": names[review.label],
+        **_measured(measured, list(game.probabilities).index(names[review.label])),
+    }
 
 
 def _negative_and_positive(game: TextGame) -> list[str]:

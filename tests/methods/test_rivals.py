@@ -209,8 +209,18 @@ def test_masks_are_asked_for_together(name: str, most_calls: int) -> None:
     assert calls <= most_calls
 
 
-@pytest.mark.parametrize("name", SHAPIQ)
-def test_texts_that_are_too_long_for_shapiq_are_refused(name: str) -> None:
-    game = Game(lambda z: z.sum(axis=1), 1001)
-    with pytest.raises(ValueError, match="1001 features: shapiq's methods take at most 1000"):
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("shapiq_kernel", 1000), ("shapiq_kadd", 250), ("shapiq_svarm", 1000), ("proxyspex", 1000)],
+)
+def test_texts_that_are_too_long_for_shapiq_are_refused(name: str, most: int) -> None:
+    game = Game(lambda z: z.sum(axis=1), most + 1)
+    said = f"{most + 1} features: this method of shapiq takes at most {most}"
+    with pytest.raises(ValueError, match=said):
         found(name, game, budget=5000)
+
+
+def test_long_texts_are_not_too_long_for_shapiq() -> None:
+    weights = np.linspace(-1, 1, 1000)
+    scores = found("shapiq_kernel", Game(lambda z: z @ weights, 1000), budget=1500)[:, 0]
+    np.testing.assert_allclose(scores, weights, atol=1e-3)

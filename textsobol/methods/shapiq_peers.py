@@ -18,6 +18,8 @@ from textsobol.sobol.arrays import Array, Floats
 
 # shapiq counts all masks of a size as a floating-point number, which ends near 2 ** 1024.
 _MOST_FEATURES = 1000
+# The normal equations of all pairs of 250 features take 8 GB.
+_MOST_FEATURES_IN_PAIRS = 250
 # Both sides of a split hold at least 20 rows in LightGBM.
 _PROXY_ROWS = 40
 
@@ -35,7 +37,7 @@ def shapiq_kadd(game: Game, *, budget: int, seed: int) -> Attribution:
 
     There are about d²/2 pairs: time grows with the sixth power of d, memory with the fourth.
     """
-    shapiq = _shapiq(game)
+    shapiq = _shapiq(game, _MOST_FEATURES_IN_PAIRS)
     order = min(2, game.n_features)
     return _approximated(
         game,
@@ -139,14 +141,14 @@ def _column(score: Callable[[Array], Floats], label: int) -> Callable[[Array], F
     return lambda masks: score(np.asarray(masks, dtype=bool))[:, label]
 
 
-def _shapiq(game: Game) -> Any:
+def _shapiq(game: Game, most: int = _MOST_FEATURES) -> Any:
     try:
         import shapiq
     except ImportError as error:
         raise ImportError('shapiq methods need shapiq: pip install "textsobol[bench]"') from error
-    if game.n_features > _MOST_FEATURES:
+    if game.n_features > most:
         raise ValueError(
-            f"{game.n_features} features: shapiq's methods take at most {_MOST_FEATURES}; "
+            f"{game.n_features} features: this method of shapiq takes at most {most}; "
             f"choose larger units, or another method"
         )
     return shapiq
