@@ -30,11 +30,11 @@ def deletion(score: Callable[[Array], Floats], scores: Floats) -> float:
 def test_the_indices_are_those_of_the_first_round() -> None:
     score = column(tangled(D, 1))
     found = focus(Game(score, D), budget=1 + 6 * (D + 1), seed=3)
-    alone = sobol_indices(score, D, rows=3, seed=3)
+    alone = sobol_indices(score, D, rows=2, seed=3)
     assert found.indices is not None
     for name in ("total", "first", "effect", "total_error"):
         np.testing.assert_array_equal(getattr(found.indices, name), getattr(alone, name))
-    assert found.settings["base_rows"] == 3
+    assert found.settings["base_rows"] == 2
 
 
 def test_base_rows_can_be_chosen() -> None:
@@ -162,12 +162,12 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
 
 def test_pairs_are_those_of_the_indices() -> None:
     score = column(tangled(D, 1))
-    found = focus(Game(score, D), budget=500, seed=3, interactions=4)
-    alone = sobol_indices(score, D, rows=5, seed=3, pairs=4)
+    found = focus(Game(score, D), budget=1000, seed=3, interactions=4)
+    alone = sobol_indices(score, D, rows=8, seed=3, pairs=4)
     assert found.indices is not None
     assert found.indices.pairs is not None
     assert alone.pairs is not None
-    assert found.settings["base_rows"] == 5, "a pair costs a row of every base row"
+    assert found.settings["base_rows"] == 8, "a pair costs a row of every base row"
     np.testing.assert_array_equal(found.indices.pairs.pairs, alone.pairs.pairs)
     np.testing.assert_array_equal(found.indices.pairs.effect, alone.pairs.effect)
 

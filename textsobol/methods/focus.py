@@ -12,16 +12,17 @@ from textsobol.methods.sobol import n_pairs_among, sobol
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
-from textsobol.sobol.focus import Focus, follow
+from textsobol.sobol.focus import DEPTH, Focus, follow
 from textsobol.sobol.plan import MOST_EXACT_FEATURES
 
 _LEAST_TO_SEARCH = 40  # masks
+_ENOUGH_FOR_ERRORS = 6  # base rows
 
 
 def focus(game: Game, **settings: Any) -> Attribution:
     """Effects along the path of deletions, and the Sobol' indices of the first round.
 
-    Half of the budget goes to each. The path is that of the label that is looked at; others have
+    Both share the budget; see `_n_base_rows`. The path is that of the label that is looked at; others have
     their mean effects from the first round, or the opposite where all that speaks for the one
     speaks against the other.
 
@@ -54,7 +55,7 @@ def stages(
         budget: masks that may be scored, the whole input included.
         seed: of the first round.
         keep: keep rate of the first round.
-        rows: base rows of the first round, where it should not take half of the budget.
+        rows: base rows of the first round, where it should not take its usual share.
         design: of the first round; see `textsobol.sobol_indices`.
         interactions: also analyse all pairs of so many features in the first round, those with the
             highest total index.
@@ -103,7 +104,7 @@ def stages(
 def _first_rounds(
     game: Game, left: int, rows: int | None, interactions: int, **settings: Any
 ) -> Iterator[Attribution]:
-    """Sobol' indices of ever more base rows, as far as half of what is left goes.
+    """Sobol' indices of ever more base rows.
 
     Pairs come with the last: which ones are strongest is not sure before.
     """
@@ -112,12 +113,24 @@ def _first_rounds(
     if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
         yield sobol(game, budget=2 + left, interactions=interactions, **settings)
         return
-    most = max(1, left // 2 // a_base_row) if rows is None else min(rows, left // a_base_row)
+    most = min(_n_base_rows(left, game, a_base_row) if rows is None else rows, left // a_base_row)
     flip = partial(sobol, game, budget=None, estimator="flip", **settings)
     for power in range(most.bit_length()):
         if 2**power < most:
             yield flip(rows=2**power)
     yield flip(rows=most, interactions=interactions)
+
+
+def _n_base_rows(left: int, game: Game, a_base_row: int) -> int:
+    """Base rows of the first round: few, for the search makes more of its rows.
+
+    A quarter of what is left, but two wherever six would fit, for a single one cannot tell
+    errors; and all that a search that looks at everything would not need.
+    """
+    affordable = left // a_base_row
+    search = sum(range(game.n_features, game.n_features - min(DEPTH, game.n_features), -1))
+    least = 2 if affordable >= _ENOUGH_FOR_ERRORS else 1
+    return max(least, affordable // 4, (left - search) // a_base_row)
 
 
 def _effects(first: Attribution, found: Focus, target: int) -> Floats:
