@@ -141,11 +141,15 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+class _HttpServer(ThreadingHTTPServer):
+    request_queue_size = 128  # connections that come at once are not turned away
+
+
 @contextmanager
 def running() -> Iterator[Server]:
     """The server, on a free port of this machine."""
     server = Server()
-    http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+    http = _HttpServer(("127.0.0.1", 0), _handler(server))
     server.url = f"http://127.0.0.1:{http.server_address[1]}/classify"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

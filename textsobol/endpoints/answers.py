@@ -28,15 +28,8 @@ class LabelMismatchError(WrongAnswerError):
     """An answer whose labels are not those of an earlier one; either may be wrong."""
 
 
-def parsed(returned: Any, n_texts: int) -> list[Answer]:
-    """What a function returned for ``n_texts`` texts, an answer each.
-
-    Example:
-        >>> parsed([[{"label": "B", "score": 0.75}, {"label": "A", "score": 0.25}]], 1)
-        [{'A': 0.25, 'B': 0.75}]
-        >>> parsed([0.5, 2], 2)
-        [[0.5], [2.0]]
-    """
+def one_each(returned: Any, n_texts: int) -> list[Any]:
+    """What a function returned for ``n_texts`` texts, in as many parts."""
     if hasattr(returned, "detach"):
         returned = returned.detach().float().cpu()
     if hasattr(returned, "tolist"):
@@ -45,11 +38,21 @@ def parsed(returned: Any, n_texts: int) -> list[Answer]:
         raise WrongAnswerError(f"not a list of scores but {shown(returned)}")
     if len(returned) != n_texts:
         raise WrongAnswerError(f"{len(returned)} answers for {n_texts} texts: {shown(returned)}")
-    return [_one(answer) for answer in returned]
+    return list(returned)
 
 
-def _one(answer: Any) -> Answer:
-    """The scores of one text."""
+def parsed(answer: Any) -> Answer:
+    """The scores of one text, from what was returned for it.
+
+    Example:
+        >>> parsed([{"label": "B", "score": 0.75}, {"label": "A", "score": 0.25}])
+        {'A': 0.25, 'B': 0.75}
+        >>> parsed(2)
+        [2.0]
+
+    Raises:
+        WrongAnswerError: when there are none.
+    """
     if hasattr(answer, "tolist"):
         answer = answer.tolist()
     parts = list(answer) if isinstance(answer, list | tuple) else [answer]

@@ -6,13 +6,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from textsobol.endpoints.answers import ACTIVATIONS, Answer, WrongAnswerError, parsed
+from textsobol.endpoints.answers import ACTIVATIONS, Answer, WrongAnswerError, one_each, parsed
 from textsobol.endpoints.cache import AnswerCache, key_of
 from textsobol.endpoints.failures import is_passing, last_words, retry_after, status_of
 from textsobol.endpoints.patience import Patience
@@ -136,8 +136,10 @@ class Round:
                 except CancelledError:
                     continue
                 tick(1)
-        except BaseException:
+        except BaseException as error:
             self._stop()
+            if isinstance(error, Exception):  # whoever presses Ctrl-C wants to go at once
+                wait([job for job, _ in self._jobs])
             raise
         return found
 
@@ -188,28 +190,32 @@ class Round:
     def _answer(self, texts: list[str]) -> None:
         """Ask for some texts, in a thread, and settle each of them whatever happens."""
         try:
-            answers = self._asked(texts)
-            good, wrong = self._sorted_out(dict(zip(texts, answers, strict=True)))
+            returned = dict(zip(texts, self._asked(texts), strict=True))
+            good, wrong = self._sorted_out(returned)
             if self._here.cache is not None and good:
                 self._here.cache.keep({self._key(text): a for text, a in good.items()})
         except _StoppedError:
             self._release(texts)
         except BaseException as error:
+            self._stopped.set()  # at once: the caller may be slow to hear of it
             for text in texts:
                 self._settle(text, error=error)
         else:
+            if wrong:
+                self._stopped.set()
             for text, answer in good.items():
                 self._settle(text, answer)
             for text, failure in wrong.items():
                 self._settle(text, error=failure)
 
     def _sorted_out(
-        self, answers: dict[str, Answer]
+        self, returned: dict[str, Any]
     ) -> tuple[dict[str, Answer], dict[str, RemoteError]]:
-        """Good answers and what is wrong with the others."""
+        """Good answers, and what is wrong with the others."""
         good, wrong = {}, {}
-        for text, answer in answers.items():
+        for text, value in returned.items():
             try:
+                answer = parsed(value)
                 self._check(answer, text)
             except WrongAnswerError as error:
                 wrong[text] = self._failure(f"answered with {error}", [text])
@@ -218,7 +224,7 @@ class Round:
                 good[text] = answer
         return good, wrong
 
-    def _asked(self, texts: list[str]) -> list[Answer]:
+    def _asked(self, texts: list[str]) -> list[Any]:
         """Call until there is an answer, or no hope of one."""
         settings = self._settings
         for failures in count(1):
@@ -226,7 +232,7 @@ class Round:
             self._count_call(texts, is_first=failures == 1)
             try:
                 returned = settings.function(texts[0] if settings.single else list(texts))
-                return parsed([returned] if settings.single else returned, len(texts))
+                return [returned] if settings.single else one_each(returned, len(texts))
             except WrongAnswerError as error:
                 raise self._failure(f"answered with {error}", texts) from error
             except Exception as error:

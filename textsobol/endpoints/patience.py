@@ -36,6 +36,6 @@ class Patience:
             >>> Patience(backoff=1.0).wait(1, 30.0) >= 30.0
             True
         """
-        own: float = min(self.longest_wait, self.backoff * 2.0 ** (failures - 1))
+        own: float = min(self.longest_wait, self.backoff * 2.0 ** min(failures - 1, 60))
         jittered = own * random.uniform(0.5, 1.0)
         return jittered if asked is None else max(jittered, asked + self.backoff * random.random())
