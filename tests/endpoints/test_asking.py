@@ -97,7 +97,7 @@ def flaky(text: str, time_: int) -> Reply | None:
         Reply(500, {"error": "oh dear"}),
         Reply(503, b"<html>loading</html>"),
         Reply(drop=True),
-        Reply(body=[], seconds=0.1),  # longer than the caller waits
+        Reply(drop=True, seconds=0.1),  # longer than the caller waits
     ][kind]
 
 

@@ -68,7 +68,7 @@ def test_a_status_says_whether_to_try_again(
 
 
 @pytest.mark.parametrize("call", WAYS)
-@pytest.mark.parametrize("reply", [Reply(drop=True), Reply(body=[], seconds=3 * TIMEOUT)])
+@pytest.mark.parametrize("reply", [Reply(drop=True), Reply(drop=True, seconds=3 * TIMEOUT)])
 def test_broken_connections_and_time_outs_pass(server: Server, call: Call, reply: Reply) -> None:
     server.misbehaves = lambda text, _: reply
     error = error_of(call, server.url)

@@ -305,7 +305,8 @@ def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
 
 def _explain(text: str, making: dict[str, Any], *askings: dict[str, Any], quiet: bool) -> list[Any]:
     """An explanation for each of the ways that are asked for, by one explainer."""
-    hush_transformers()
+    if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
+        hush_transformers()
     from textsobol.text.explainer import TextExplainer
 
     with told_warnings(quiet=quiet):

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
 
-from textsobol.endpoints.answers import WrongAnswerError, shown
+from textsobol.endpoints.answers import WrongAnswerError, parsed, shown
 from textsobol.endpoints.asking import RemoteSettings
 from textsobol.endpoints.cache import cache_file
 from textsobol.endpoints.model import Remote
@@ -156,11 +156,11 @@ def _wrapped(body: Any) -> Any:
     if not isinstance(answer, list) or not answer:
         raise WrongAnswerError(f"no list of labels: {shown(answer)}")
     rows = [answer] if isinstance(answer[0], dict) else answer
-    if len(rows) != 1 or not all(
-        isinstance(one, dict) and {"label", "score"} <= set(one) for one in rows[0]
-    ):
+    if len(rows) != 1 or not isinstance(labels := parsed(rows[0]), dict):
         raise WrongAnswerError(f"no labels and scores of one text: {shown(answer)}")
-    return json.dumps(rows).encode()
+    return json.dumps(
+        [[{"label": name, "score": score} for name, score in labels.items()]]
+    ).encode()
 
 
 def _is_of_the_hub(model: str) -> bool:
