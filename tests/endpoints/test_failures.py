@@ -83,6 +83,10 @@ def test_a_server_that_is_not_there_may_come_back(call: Call) -> None:
     assert is_passing(error_of(call, "http://127.0.0.1:1/"))
 
 
+def test_a_host_out_of_reach_may_come_back() -> None:
+    assert is_passing(URLError(OSError(113, "No route to host")))
+
+
 def test_what_no_waiting_mends() -> None:
     import ssl
 
@@ -94,6 +98,31 @@ def test_what_no_waiting_mends() -> None:
         URLError(ssl.SSLCertVerificationError("self-signed")), FileNotFoundError("token.txt"),
     ]  # fmt: skip
     assert [is_passing(error) for error in lasting] == [False] * len(lasting)
+
+
+def test_wrapped_errors_are_what_they_wrap() -> None:
+    """A client that stumbles over an error's body, or a function with errors of its own."""
+    headers: Any = {"Retry-After": "7"}
+    stumbled, outer = KeyError("message"), RuntimeError("no answer")
+    with HTTPError("http://a.b", 503, "loading", headers, None) as refused:
+        stumbled.__context__, outer.__cause__ = refused, stumbled
+        assert status_of(outer) == 503
+        assert is_passing(outer)
+        assert retry_after(outer) == 7.0
+        assert last_words(outer) == "HTTP 503: HTTP Error 503: loading"
+    outer.__cause__ = ConnectionResetError()
+    assert is_passing(outer)
+    outer.__context__, outer.__cause__ = TimeoutError(), None  # as raise ... from None does
+    assert not is_passing(outer)
+
+
+@pytest.mark.parametrize("call", WAYS)
+@pytest.mark.parametrize("body", [None, [], b"", b"\xff\xfe"])
+def test_the_body_of_an_error_may_be_anything(server: Server, call: Call, body: Any) -> None:
+    server.misbehaves = lambda text, _: Reply(500, body)
+    error = error_of(call, server.url)
+    assert is_passing(error)
+    assert last_words(error).startswith("HTTP 500: ")
 
 
 def test_retry_after_may_be_a_date_or_nonsense() -> None:

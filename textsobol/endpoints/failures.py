@@ -16,7 +16,7 @@ _PASSING = {
     "TimeoutException", "NetworkError", "RemoteProtocolError",  # httpx
     "ClientConnectionError", "ClientPayloadError",  # aiohttp
     "APIConnectionError",  # clients of language models
-    "IncompleteRead", "BadStatusLine",  # http.client
+    "IncompleteRead", "BadStatusLine", "gaierror",  # http.client and below
 }  # fmt: skip
 # Errors of a connection that no waiting mends.
 _LASTING = {"SSLError", "SSLCertVerificationError", "OfflineModeIsEnabled"}
@@ -31,13 +31,8 @@ def status_of(error: BaseException) -> int | None:
         >>> status_of(HTTPError("http://a.b", 429, "slow down", None, None))
         429
     """
-    response = getattr(error, "response", None)
-    for holder in (response, error):
-        for name in ("status_code", "status", "code"):
-            value = getattr(holder, name, None)
-            if isinstance(value, int) and 100 <= value < 600:
-                return int(value)
-    return None
+    told = _with_status(error)
+    return None if told is None else _own_status(told)
 
 
 def is_passing(error: BaseException) -> bool:
@@ -50,18 +45,19 @@ def is_passing(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status in _TOO_EARLY or status >= 500
-    reason = getattr(error, "reason", None)  # of urllib's URLError
-    if isinstance(reason, OSError):
-        return is_passing(reason) or not _names(reason) & _LASTING
-    names = _names(error)
+    chain = _chain(error)
+    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
     if names & _LASTING:
         return False
-    return isinstance(error, ConnectionError | TimeoutError) or bool(names & _PASSING)
+    if names & _PASSING or any(isinstance(one, ConnectionError | TimeoutError) for one in chain):
+        return True
+    return "URLError" in names and any(type(one) is OSError for one in chain)  # no route to host
 
 
 def retry_after(error: BaseException) -> float | None:
     """Seconds that the server asks to wait, or ``None`` when it does not say."""
-    for holder in (getattr(error, "response", None), error):
+    told = _with_status(error)
+    for holder in (getattr(told, "response", None), told):
         headers = getattr(holder, "headers", None)
         asked = None if headers is None else headers.get("Retry-After")
         if asked is not None:
@@ -71,15 +67,39 @@ def retry_after(error: BaseException) -> float | None:
 
 def last_words(error: BaseException) -> str:
     """What the server said, on one short line; what Python says if it said nothing."""
-    status, body = status_of(error), _body(error)
-    said = body or str(error) or type(error).__name__
+    told = _with_status(error)
+    said = (_body(told) or str(told)) if told is not None else str(error)
     line = " ".join(said.split())
     line = line if len(line) <= _SHOWN else line[:_SHOWN] + " ..."
-    return f"{type(error).__name__}: {line}" if status is None else f"HTTP {status}: {line}"
+    name = type(error).__name__ if told is None else f"HTTP {status_of(told)}"
+    return f"{name}: {line}" if line else name
 
 
-def _names(error: BaseException) -> set[str]:
-    return {kind.__name__ for kind in type(error).__mro__}
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what it was raised from, or while handling: wrappers come and go."""
+    found: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in found:
+        found.append(following)
+        reason = getattr(following, "reason", None)  # of urllib's URLError
+        handled = None if following.__suppress_context__ else following.__context__
+        following = following.__cause__ or handled
+        following = reason if isinstance(reason, BaseException) else following
+    return found
+
+
+def _with_status(error: BaseException) -> BaseException | None:
+    """The first of the chain that carries an HTTP status."""
+    return next((one for one in _chain(error) if _own_status(one) is not None), None)
+
+
+def _own_status(error: BaseException) -> int | None:
+    for holder in (getattr(error, "response", None), error):
+        for name in ("status_code", "status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 100 <= value < 600:
+                return int(value)
+    return None
 
 
 def _seconds(asked: str) -> float | None:
@@ -99,7 +119,7 @@ def _body(error: BaseException) -> str:
     try:
         if response is not None:
             return str(response.text)
-        if status_of(error) is not None and hasattr(error, "read"):
+        if hasattr(error, "read"):
             with error:  # type: ignore[attr-defined]  # urllib's is an open file
                 return bytes(error.read()).decode("utf-8", "replace")
     except Exception:  # a body that was not read in time is gone; the error itself is told
