@@ -176,6 +176,12 @@ def test_no_secret_is_shown_or_lost(server: Server) -> None:
     assert "secret" not in repr(named) + repr(named.settings)
 
 
+@pytest.mark.parametrize("model", ["", "http://", "https:///path"])
+def test_an_address_without_a_host_is_refused(model: str) -> None:
+    with pytest.raises(ValueError, match="give an address such as https://host/path"):
+        endpoint(model)
+
+
 def test_answers_are_known_by_everything_that_shapes_them(server: Server, tmp_path: Path) -> None:
     ways: list[dict[str, Any]] = [
         {},

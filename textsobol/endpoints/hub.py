@@ -66,6 +66,10 @@ def endpoint(
         >>> model.name, model.settings.cache.name
         ('127.0.0.1:8080/predict', 'answers.sqlite')
     """
+    if not model or (urlsplit(model).scheme in ("http", "https") and not urlsplit(model).hostname):
+        raise ValueError(
+            f"endpoint({model!r}): give an address such as https://host/path, or a hub id"
+        )
     question = _Question(
         model, token, function_to_apply, top_k, provider, tuple((headers or {}).items()), empty,
         timeout,
