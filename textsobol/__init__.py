@@ -19,12 +19,16 @@ __all__ = [
     "TextExplanation",
     "WindowWarning",
     "__version__",
+    "endpoint",
+    "remote",
     "save_comparison",
     "save_report",
     "sobol_indices",
 ]
 
 if TYPE_CHECKING:
+    from textsobol.endpoints.hub import endpoint
+    from textsobol.endpoints.model import remote
     from textsobol.image.explainer import ImageExplainer
     from textsobol.image.explanation import ImageExplanation
     from textsobol.render.files import save_comparison, save_report
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
     "ImageExplanation": "textsobol.image.explanation",
+    "endpoint": "textsobol.endpoints.hub",
+    "remote": "textsobol.endpoints.model",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",

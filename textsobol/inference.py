@@ -19,6 +19,10 @@ class Cost:
         """Share of the forwarded tokens that is padding."""
         return self.padding / self.tokens if self.tokens else 0.0
 
+    def told(self) -> dict[str, float]:
+        """What else an explanation tells of it."""
+        return {}
+
 
 @contextmanager
 def in_evaluation(model: Any) -> Iterator[None]:

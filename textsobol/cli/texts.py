@@ -12,7 +12,17 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from textsobol.cli.options import AsJson, Label, Quiet, Seed
+from textsobol.cli.options import (
+    AsJson,
+    Cache,
+    Concurrency,
+    Endpoint,
+    FunctionToApply,
+    Label,
+    Quiet,
+    Seed,
+    Token,
+)
 from textsobol.cli.output import (
     EXPECTED,
     check_suffix,
@@ -111,6 +121,11 @@ def explain(
     interactions: Annotated[
         int, typer.Option(help="Also look at all pairs of that many words.")
     ] = 0,
+    endpoint: Endpoint = None,
+    token: Token = None,
+    cache: Cache = None,
+    concurrency: Concurrency = 8,
+    function_to_apply: FunctionToApply = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -128,7 +143,13 @@ def explain(
     textsobol explain review.txt --model DIRECTORY --json > review.json
 
     cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
+
+    textsobol explain review.txt --endpoint https://HOST/ --cache answers
     """
+    if endpoint is None and (cache or function_to_apply) is not None:
+        raise typer.BadParameter("--cache and --function-to-apply need --endpoint ADDRESS")
+    if endpoint is not None and model is not None:
+        raise typer.BadParameter("give --model or --endpoint, not both")
     if open_page and html is None:
         raise typer.BadParameter("--open needs --html FILE")
     check_suffix("--html", html, (".html",))
@@ -139,10 +160,21 @@ def explain(
     if not content.strip():
         fail(ValueError("nothing to explain: the text is empty or blank"))
     try:
+        asked: Any = model
+        if endpoint is not None:
+            from textsobol.endpoints.hub import endpoint as elsewhere
+
+            asked = elsewhere(
+                endpoint,
+                token=token,
+                cache=cache,
+                concurrency=concurrency,
+                function_to_apply=None if function_to_apply is None else function_to_apply.value,
+            )
         (explanation,) = _explain(
             content,
             {
-                "model": model,
+                "model": asked,
                 "unit": unit,
                 "perturbation": perturbation,
                 "score": score.value,
@@ -275,7 +307,8 @@ def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
 
 def _explain(text: str, making: dict[str, Any], *askings: dict[str, Any], quiet: bool) -> list[Any]:
     """An explanation for each of the ways that are asked for, by one explainer."""
-    hush_transformers()
+    if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
+        hush_transformers()
     from textsobol.text.explainer import TextExplainer
 
     with told_warnings(quiet=quiet):

@@ -183,6 +183,8 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("budget", settings.get("budget")),
         ("forward passes", cost.get("forwarded")),
         ("of them what-if", cost.get("whatif") or None),
+        ("calls", cost.get("calls")),
+        ("from the cache", cost.get("cached")),
         ("base rows", settings.get("base_rows") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),

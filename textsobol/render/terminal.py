@@ -56,7 +56,17 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     elif "base_rows" in settings:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
+    facts += _paid(cost)
     return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
+
+
+def _paid(cost: Mapping[str, float]) -> list[str]:
+    """What a model elsewhere was asked."""
+    if "calls" not in cost:
+        return []
+    again = f" ({cost['retried']:.0f} again, after {cost['waited']:.1f} s of waiting)"
+    made = f"{cost['calls']:.0f} calls" + (again if cost["retried"] else "")
+    return [made, *([f"{cost['cached']:.0f} from the cache"] if cost["cached"] else [])]
 
 
 def show_picture(explanation: ImageExplanation, console: Console) -> None:

@@ -287,7 +287,7 @@ class FunctionClassifier:
         if len(texts) != 1:
             raise ValueError("a function classifies single texts, not pairs")
         masked = MaskedText(texts[0], spans[0], replacement)
-        cost = Cost()
+        cost = self.new_account()
         known: dict[str, Floats] = {}
 
         def outputs(masks: Array, tick: Tick) -> Floats:
@@ -295,14 +295,24 @@ class FunctionClassifier:
             # Texts of about the same length share a call: that suits most functions.
             new = sorted(set(rendered) - set(known), key=lambda text: (-len(text), text))
             tick(len(masks) - len(new))
-            for start in range(0, len(new), self._batch_texts):
-                batch = new[start : start + self._batch_texts]
-                known.update(zip(batch, self._call(batch), strict=True))
-                cost.rows += len(batch)
-                tick(len(batch))
+            known.update(self.scores_of(new, cost, tick))
             return np.stack([known[text] for text in rendered])
 
         return outputs, cost
+
+    def new_account(self) -> Cost:
+        """An account of what will be forwarded."""
+        return Cost()
+
+    def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
+        """Scores ``(labels,)`` of each of the texts, which are all different."""
+        scores: dict[str, Floats] = {}
+        for start in range(0, len(texts), self._batch_texts):
+            batch = texts[start : start + self._batch_texts]
+            scores.update(zip(batch, self._call(batch), strict=True))
+            cost.rows += len(batch)
+            tick(len(batch))
+        return scores
 
     def _call(self, texts: list[str]) -> Floats:
         try:

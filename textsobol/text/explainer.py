@@ -39,11 +39,12 @@ class TextExplainer:
 
     Args:
         model: a text-classification or zero-shot-classification pipeline, a model (with
-            ``tokenizer``), a pair (model, tokenizer), a directory or hub id, or a function from a
-            list of texts to scores. It is never changed. Without one, the bundled classifier
-            of film reviews is used.
+            ``tokenizer``), a pair (model, tokenizer), a directory or hub id, a function from a
+            list of texts to scores, or a model elsewhere: see `textsobol.endpoint` and
+            `textsobol.remote`. It is never changed. Without one, the bundled classifier of film
+            reviews is used.
         tokenizer: the model's tokenizer, when ``model`` is a model.
-        labels: names of a function's scores.
+        labels: names of a function's scores, or all labels of an endpoint.
         candidate_labels: what a zero-shot pipeline chooses from.
         unit: what is left out as one: ``word``, ``token`` (the tokenizer's words),
             ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
@@ -268,6 +269,7 @@ class TextExplainer:
                 "forwarded": game.cost.rows + found.passes,
                 "whatif": 0,
                 "padding": round(game.cost.padding_share, 4),
+                **game.cost.told(),
                 "seconds": time.perf_counter() - start,
             },
             settings={**self._settings(game), **made},

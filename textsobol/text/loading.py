@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from textsobol.endpoints.model import Remote
 from textsobol.models import BUNDLED
 from textsobol.text.classifiers import (
     Classifier,
@@ -14,6 +15,7 @@ from textsobol.text.classifiers import (
     HuggingFaceClassifier,
     ZeroShotClassifier,
 )
+from textsobol.text.remote import RemoteClassifier
 
 # tokenizers without a limit of their own say so with a huge number
 _NO_LIMIT = 1_000_000
@@ -62,6 +64,8 @@ def as_classifier(
         if tokenizer is None:
             raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
         return _from_model(model, tokenizer, _activation(model, None), None, options)
+    if isinstance(model, Remote):
+        return RemoteClassifier(model, labels)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
         return FunctionClassifier(model, labels, name, batch_texts)

@@ -1,0 +1,172 @@
+"""Answers on disk survive everything but a damaged file, and that is told."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.endpoints.server import Server
+from textsobol import remote
+from textsobol.endpoints.answers import Answer
+from textsobol.endpoints.cache import AnswerCache, CacheError, cache_file, key_of
+
+
+def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
+    numbers = [0.1 + 0.2, 5e-324, -1.7976931348623157e308, 1 / 3]
+    answers: dict[bytes, Answer] = {b"a": numbers, b"b": {"é \N{PILE OF POO}": 0.1, "": 0.9}}
+    path = cache_file(tmp_path / "new" / "directory")
+    AnswerCache(path).keep(answers)
+    assert AnswerCache(path).get([b"a", b"b", b"c"]) == answers
+    AnswerCache(path).forget(b"a")
+    assert set(AnswerCache(path).get([b"a", b"b"])) == {b"b"}
+    many = {key_of("m", str(k)): [float(k)] for k in range(1700)}
+    AnswerCache(path).keep(many)
+    assert AnswerCache(path).get(many) == many
+
+
+def test_keys_tell_models_and_texts_apart() -> None:
+    pairs = [("m", "a b"), ("m a", "b"), ("m", "a  b"), ("n", "a b"), ("m", ""), ("", "m")]
+    assert len({key_of(*pair) for pair in pairs}) == len(pairs)
+    assert key_of("m", "half of a pair: \ud83d") != key_of("m", "half of a pair: ?")
+
+
+def test_a_file_or_a_directory(tmp_path: Path) -> None:
+    assert cache_file(tmp_path / "mine.db") == tmp_path / "mine.db"
+    (tmp_path / "v1.2").mkdir()
+    assert cache_file(tmp_path / "v1.2") == tmp_path / "v1.2" / "answers.sqlite"
+    assert cache_file(str(tmp_path / "new")) == tmp_path / "new" / "answers.sqlite"
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"not a database, but long enough to be looked at" * 50)
+
+
+def _cut(path: Path) -> None:
+    AnswerCache(path).keep({key_of("m", str(k)): [float(k)] for k in range(2000)})
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
+
+
+def _of_others(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE bills (amount INTEGER)")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_garbage, r"answers\.sqlite' is damaged \(.*not a database.*move it away, or give"),
+        (_cut, r"answers\.sqlite' is damaged \(.*\); move it away, or give another cache="),
+        (_of_others, r"is a database of something else.*give another cache="),
+    ],
+)
+def test_a_damaged_file_is_told_and_left_alone(
+    tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / "answers.sqlite"
+    spoil(path)
+    before = path.read_bytes()
+    model = remote(len, single=True, name="m", cache=path)
+    with pytest.raises(CacheError, match=message):
+        model([str(k) for k in range(50)])
+    assert path.read_bytes() == before
+
+
+def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    model = remote(len, single=True, name="m", cache=tmp_path / "file" / "answers")
+    with pytest.raises(CacheError, match="cannot make a directory for the answer cache"):
+        model(["a"])
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    cache._db.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(CacheError, match=r"cannot be used: database or disk is full"):
+        cache.keep({key_of("m", str(k)): [float(k)] for k in range(2000)})
+    assert cache.get([key_of("m", "1")]) == {}, "all of it or nothing"
+
+
+def test_many_processes_share_a_file(tmp_path: Path) -> None:
+    """Each writes a hundred answers, in as many commits; none is lost."""
+    code = (
+        "import sys; from pathlib import Path;"
+        "from textsobol.endpoints.cache import AnswerCache, key_of;"
+        "cache = AnswerCache(Path(sys.argv[1]));"
+        "[cache.keep({key_of(sys.argv[2], str(k)): [float(k)]}) for k in range(100)]"
+    )
+    path = tmp_path / "answers.sqlite"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("a", "b", "c")
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    keys = [key_of(name, str(k)) for name in ("a", "b", "c") for k in range(100)]
+    assert len(AnswerCache(path).get(keys)) == 300
+
+
+def test_threads_share_a_cache(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+
+    def write(name: str) -> None:
+        for k in range(50):
+            cache.keep({key_of(name, str(k)): [float(k)]})
+            assert cache.get([key_of(name, str(k))]) != {}
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(cache.get(key_of(name, str(k)) for name in "abcd" for k in range(50))) == 200
+
+
+_JOB = """
+import json, sys
+from urllib.request import Request, urlopen
+from textsobol import remote
+
+def post(text):
+    with urlopen(Request(sys.argv[1], json.dumps({"inputs": text}).encode())) as response:
+        return json.load(response)[0]
+
+model = remote(post, single=True, name="m", cache=sys.argv[2], concurrency=2)
+print(len(model([f"text {k}" for k in range(40)])))
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(server: Server, tmp_path: Path) -> None:
+    server.seconds = 0.01
+    command = [sys.executable, "-c", _JOB, server.url, str(tmp_path)]
+    for least in (10, 25):
+        job = subprocess.Popen(command, stdout=subprocess.PIPE)
+        while server.n_requests < least:
+            assert job.poll() is None
+            time.sleep(0.002)
+        job.send_signal(signal.SIGKILL)
+        job.communicate()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "40\n"
+    assert len(server.seen) == 40
+    lost = server.n_requests - 40
+    assert lost <= 2 * 2, "no more than was under way at the two ends"
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"40\n"
+    assert server.n_requests == 40 + lost, "then all is known"
+
+
+def test_texts_cannot_be_read_from_the_file(tmp_path: Path) -> None:
+    model = remote(len, single=True, name="m", cache=tmp_path / "answers.sqlite")
+    model(["a secret diagnosis"])
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"diagnosis" not in content
+    assert json.dumps([18.0]).encode() in content

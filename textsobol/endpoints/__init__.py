@@ -1,0 +1,1 @@
+"""Models elsewhere: asked politely, and never twice for the same text."""

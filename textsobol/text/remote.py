@@ -1,0 +1,52 @@
+"""A model elsewhere as a classifier of masked texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textsobol.endpoints.answers import AnswerReader, LabelMismatchError
+from textsobol.endpoints.asking import RemoteCost, RemoteError
+from textsobol.endpoints.model import Remote
+from textsobol.inference import Cost
+from textsobol.sobol.arrays import Floats
+from textsobol.text.classifiers import FunctionClassifier, Tick
+
+
+class RemoteClassifier(FunctionClassifier):
+    """A function whose texts are asked for by `Remote.ask`.
+
+    Args:
+        model: the model elsewhere.
+        label_names: names of all labels; by default those of its first answer.
+    """
+
+    def __init__(self, model: Remote, label_names: Sequence[str] | None) -> None:
+        super().__init__(model, label_names, model.name, batch_texts=1)
+        self._model = model
+        self._reader = AnswerReader(label_names, model.settings.activation)
+        self.activation = model.settings.activation
+
+    def new_account(self) -> Cost:
+        """An account of calls, too."""
+        return RemoteCost()
+
+    def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
+        """Outputs of each of the texts, from the cache or from the model."""
+        assert isinstance(cost, RemoteCost)
+        read = self._reader.outputs
+        try:
+            answers = self._model.ask(texts, check=read, cost=cost, tick=tick)
+        except RemoteError as error:
+            if isinstance(error.__cause__, LabelMismatchError):
+                # The answer that fixed the labels is as likely wrong as this one.
+                fixed_by = self._reader.start_again()
+                if fixed_by is not None:
+                    self._model.forget(fixed_by)
+            raise
+        cost.rows += len(texts)
+        return {text: read(answer, text) for text, answer in answers.items()}
+
+    def labels(self, n_outputs: int) -> list[str]:
+        """The names given, those of the answers, or numbers."""
+        names = self._reader.names
+        return [str(k) for k in range(n_outputs)] if names is None else names
