@@ -84,14 +84,31 @@ def test_what_is_promised_holds(n_features: int, rows: int, depth: int, seed: in
     np.testing.assert_array_equal(effects, given_effects)
     assert sum(map(len, asked)) <= rows + 1, "the whole input comes on top"
     assert len(found.order) <= min(depth, n_features)
-    # What was deleted speaks for the label and keeps its order; what stayed keeps its estimates.
+    # What was deleted keeps its order, and shares what the score lost; what stayed comes after.
     ranked = np.argsort(-found.scores, kind="stable")
     assert ranked[: len(found.order)].tolist() == found.order.tolist()
     assert (found.scores[found.order] > 0).all()
     stayed = np.setdiff1d(np.arange(n_features), found.order)
-    np.testing.assert_array_equal(found.scores[stayed], found.estimates[stayed])
-    highest = found.estimates.max()
-    assert found.scores.max() <= highest + 0.0021 * np.abs(found.estimates).max()
+    if found.order.size:
+        least = found.scores[found.order].min()
+        assert (found.scores[stayed] < least).all()
+        kept, known = found.scores[stayed], found.estimates[stayed]
+        np.testing.assert_array_equal(kept[known <= 0], known[known <= 0])
+        if (kept > 0).any():
+            factors = kept[known > 0] / known[known > 0]
+            np.testing.assert_allclose(factors, factors[0])
+            assert factors[0] <= 1 + 1e-9
+        path = np.ones((len(found.order) + 1, n_features), dtype=bool)
+        for k, feature in enumerate(found.order.tolist()):
+            path[k + 1 :, feature] = False
+        reached = score(path)
+        np.testing.assert_allclose(found.losses, -np.diff(reached), atol=1e-9)
+        ends_in_gains = (np.cumsum(found.losses[::-1]) < 0).any()
+        if not ends_in_gains:
+            total = found.scores[found.order].sum()
+            strongest = max(np.abs(found.estimates).max(), np.abs(found.losses).max())
+            hairs = 1e-4 * strongest * len(found.order) ** 2
+            assert total == pytest.approx(reached[0] - reached[-1], abs=hairs + 1e-9)
     # A longer search begins as a shorter one of the same looks.
     assert all(step.order.tolist() == found.order.tolist()[:k] for k, step in enumerate(steps))
 

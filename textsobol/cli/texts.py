@@ -63,16 +63,18 @@ def explain(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed. By default about 4 for every word, more for short texts.",
+            help="Forward passes allowed, 2 at least. By default 6 a word, more for short texts.",
             show_default=False,
         ),
     ] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="sobol, focus (ranks for deletion, takes any budget), or one of those of compare."
+            help="focus (ranks for deletion, takes any budget), sobol (ranks by shares of the "
+            "variance, with intervals), or one of those of compare.",
+            show_default="focus",
         ),
-    ] = "sobol",
+    ] = None,
     keep: Annotated[
         float, typer.Option(help="Probability that a word is present in a masked text.")
     ] = 0.5,
@@ -132,7 +134,8 @@ def explain(
     """Explain a text: highlight the words that made the model decide.
 
     Words that speak for the label have positive scores, words against it negative ones. A
-    score is the share of the model's variation that the word has a part in.
+    score is what the label's log-odds lose with the word as the strongest words go one after
+    another; beside it stands the share of the model's variation that the word has a part in.
 
     For example:
 
@@ -218,12 +221,12 @@ def compare(
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Methods, with spaces or commas: sobol, focus, occlusion, lime, kernel_shap, "
+            help="Methods, with spaces or commas: focus, sobol, occlusion, lime, kernel_shap, "
             "permutation_shap, partition_shap, shapiq_kernel, shapiq_kadd, shapiq_svarm, "
             "proxyspex, captum_kernel_shap, captum_shapley, rise, saliency, gradient_input, "
             "smoothgrad, "
             "integrated_gradients, greedy, random.",
-            show_default="sobol occlusion",
+            show_default="focus occlusion",
         ),
     ] = None,
     model: Annotated[
@@ -249,14 +252,14 @@ def compare(
 
     For example:
 
-    textsobol compare review.txt --methods sobol occlusion lime --html compared.html
+    textsobol compare review.txt --methods focus occlusion lime --html compared.html
     """
     from textsobol.methods import METHODS, TEXT_METHODS, method_named
     from textsobol.render.files import save_comparison
     from textsobol.render.terminal import show_comparison
 
     names = [name for given in (*(methods or ()), *(more or ())) for name in given.split(",")]
-    names = list(dict.fromkeys(names)) or ["sobol", "occlusion"]
+    names = list(dict.fromkeys(names)) or ["focus", "occlusion"]
     check_suffix("--html", html, (".html",))
     content = _content(text)
     try:

@@ -12,7 +12,7 @@ from textsobol.methods.sobol import n_pairs_among, sobol
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
-from textsobol.sobol.focus import DEPTH, Focus, follow
+from textsobol.sobol.focus import DEPTH, Focus, beginning, follow
 from textsobol.sobol.plan import MOST_EXACT_FEATURES
 
 _LEAST_TO_SEARCH = 40  # masks
@@ -22,9 +22,9 @@ _ENOUGH_FOR_ERRORS = 6  # base rows
 def focus(game: Game, **settings: Any) -> Attribution:
     """Effects along the path of deletions, and the Sobol' indices of the first round.
 
-    Both share the budget; see `_n_base_rows`. The path is that of the label that is looked at; others have
-    their mean effects from the first round, or the opposite where all that speaks for the one
-    speaks against the other.
+    Both share the budget; see `_n_base_rows`. The path is that of the label that is looked at;
+    others have their mean effects from the first round, or the opposite where all that speaks for
+    the one speaks against the other.
 
     A budget too small for one look at every feature goes to groups of them first, to find where
     it matters to look closer; see `textsobol.sobol.coarse`. Features of a group that was not
@@ -93,7 +93,7 @@ def stages(
     for first in _first_rounds(of_units, left, rows, interactions, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
-        yield attribution(first, Focus(np.array([], dtype=np.int64), own))
+        yield attribution(first, beginning(own))
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
     left = 2**63 if is_exact else budget - evaluator.n_distinct

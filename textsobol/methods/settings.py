@@ -18,6 +18,23 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+DEFAULT = "focus"
+
+
+def chosen_method(name: str | None, given: Mapping[str, Any]) -> str:
+    """The method asked for; without one `DEFAULT`, or whoever knows the settings that are given.
+
+    Example:
+        >>> chosen_method(None, {"keep": 0.5}), chosen_method(None, {"estimator": "jansen"})
+        ('focus', 'sobol')
+    """
+    if name is not None:
+        return name
+    own = METHODS[DEFAULT].options
+    is_known = all(value == DEFAULTS[key] for key, value in given.items() if key not in own)
+    return DEFAULT if is_known else "sobol"
+
+
 def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a method takes; those of others must not be set, or be ignored.
 

@@ -19,7 +19,7 @@ from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
     from textsobol.image.explanation import ImageExplanation
-    from textsobol.text.explanation import TextExplanation
+    from textsobol.text.explanation import TextExplanation, WordScore
 
 _BAR = 16
 _PAIRS = 5  # listed
@@ -240,23 +240,36 @@ def _style(strength: float) -> str:
 def _ranking(explanation: TextExplanation, top: int) -> Table:
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
+    is_focused = explanation.settings.get("method") == "focus"
     for name in (
         unit if unit in ("sentence", "paragraph") else "word",
         "score",
-        "95 % interval",
+        "share of the variation (95 %)" if is_focused else "95 % interval",
         "",
     ):
         table.add_column(name, justify="right" if name == "score" else "left")
-    rows = explanation.top(top)
-    strongest = max((abs(score) for _, score, _ in rows), default=0.0)
-    for text, score, (low, high) in rows:
-        share = abs(score) / strongest if strongest > 0 else 0.0
-        sign = "+" if score > 0 else "-"
+    words = [explanation.words[number] for number in explanation.ranking[:top]]
+    scores = [explanation.score_of(word) for word in words]
+    strongest = max((abs(score.score) for score in scores), default=0.0)
+    for word, score in zip(words, scores, strict=True):
+        share = abs(score.score) / strongest if strongest > 0 else 0.0
+        sign = "+" if score.score > 0 else "-"
         bar = (sign if is_signed(explanation) else "*") * math.ceil(share * _BAR)
         table.add_row(
-            Text(one_line(text)),
-            f"{score:+.3f}",
-            "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}",
-            Text(bar, style=_style(math.copysign(1.0, score)).removesuffix(" reverse")),
+            Text(one_line(word.text)),
+            f"{score.score:+.3f}",
+            _share(score) if is_focused else _between(score.low, score.high),
+            Text(bar, style=_style(math.copysign(1.0, score.score)).removesuffix(" reverse")),
         )
     return table
+
+
+def _share(score: WordScore) -> str:
+    """The total index with its interval; words that were only looked at together have none."""
+    if math.isnan(score.total):
+        return ""
+    return f"{score.total:.2f}  ({score.total_low:.2f} to {score.total_high:.2f})"
+
+
+def _between(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}"

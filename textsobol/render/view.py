@@ -21,6 +21,8 @@ _FIELDS = (
     "low",
     "high",
     "total",
+    "total_low",
+    "total_high",
     "first",
     "first_low",
     "first_high",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.rows import without_each
@@ -34,27 +35,42 @@ class Focus:
     Attributes:
         order: the features that were deleted, in that order.
         estimates: effect of each feature, the later looks on the path weighing more.
+        losses: what the score lost with each deletion.
     """
 
     order: Integers
     estimates: Floats
+    losses: Floats
 
     @property
     def scores(self) -> Floats:
         """Effects ``(features,)`` that rank features in the order in which they should go.
 
-        They are the estimates, but what was deleted never has less than what went after it or
-        stayed: it had to go before others showed what they can do.
+        What was deleted has what the score lost with it. Where a later deletion took more, the
+        earlier had to go before it could: such neighbours share what they lost together, so that
+        scores never rise along the path, and sum to what the score lost (isotonic regression; a
+        path that ends in gains has scores of 0 there). What stayed keeps its estimate; where one
+        would exceed the last that was deleted, all that speak for the label are scaled down to it.
 
         Example:
-            >>> Focus(np.array([2, 0]), np.array([3.0, 0.5, 1.0])).scores
-            array([3.    , 0.5   , 3.0003])
+            The second deletion made the third possible:
+
+            >>> losses = np.array([5.0, 1.0, 3.0])
+            >>> Focus(np.array([2, 0, 1]), np.array([1.0, 2.0, 4.0, 0.5]), losses).scores.round(2)
+            array([2. , 2. , 5. , 0.5])
         """
         scores = self.estimates.copy()
-        hair = _HAIR * np.abs(scores).max()
-        least = np.delete(scores, self.order).max(initial=-np.inf)
-        for feature in self.order[::-1]:
-            least = scores[feature] = max(scores[feature], least + hair)
+        if not self.order.size:
+            return scores
+        shared = np.maximum(isotonic_regression(self.losses, increasing=False).x, 0.0)
+        hair = _HAIR * max(float(np.abs(scores).max()), float(shared[0]))
+        stayed = np.delete(scores, self.order).max(initial=0.0)
+        if stayed > shared[-1]:
+            scores[scores > 0] *= shared[-1] / stayed
+        # Those that share go in their order, and before what stayed.
+        least = np.delete(scores, self.order).max(initial=0.0)
+        for feature, own in zip(self.order[::-1], shared[::-1], strict=True):
+            least = scores[feature] = max(own, least + hair)
         return scores
 
 
@@ -88,7 +104,7 @@ def follow(
         >>> last.order
         array([0, 1, 2])
         >>> last.scores.round(2)
-        array([1.17, 1.17, 0.1 , 0.  ])
+        array([1.  , 1.  , 0.1 , 0.  ])
     """
     estimates = np.array(effects, dtype=float)
     n_features = len(estimates)
@@ -96,8 +112,9 @@ def follow(
     present = np.ones(n_features, dtype=bool)
     (before,) = score(present[None])
     order: list[int] = []
+    losses: list[float] = []
     whole_looks = whole_look_steps(rows / n_features, depth)
-    yield Focus(np.array([], dtype=np.int64), estimates.copy())
+    yield beginning(estimates)
     while len(order) < depth and rows > 0:
         left = np.flatnonzero(present)
         step = len(order)
@@ -117,10 +134,16 @@ def follow(
             best = int(np.argmax(np.where(speak_for, seen, -np.inf)))
             order.append(int(ahead[best]))
             present[order[-1]] = False
+            losses.append(float(seen[best]))
             before -= seen[best]
-        yield Focus(np.array(order, dtype=np.int64), estimates.copy())
+        yield Focus(np.array(order, dtype=np.int64), estimates.copy(), np.array(losses))
         if not speak_for.any():
             return
+
+
+def beginning(effects: Floats) -> Focus:
+    """What is known before anything was deleted."""
+    return Focus(np.array([], dtype=np.int64), effects.copy(), np.array([]))
 
 
 def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:

@@ -10,7 +10,13 @@ from typing import Any
 
 from textsobol.labels import checked_label
 from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
-from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
+from textsobol.methods.settings import (
+    check_sobol_budget,
+    checked_options,
+    chosen_method,
+    method_budget,
+    record,
+)
 from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
@@ -125,7 +131,7 @@ class TextExplainer:
         keep: float = 0.5,
         label: str | None = None,
         labels: Sequence[str] | None = None,
-        method: str = "sobol",
+        method: str | None = None,
         estimator: str = "auto",
         design: str | None = None,
         rows: int | None = None,
@@ -142,14 +148,14 @@ class TextExplainer:
             keep: probability that a word is present in a masked text.
             label: the label to look at; by default the likeliest of those analysed.
             labels: labels to analyse; all by default, from the same forward passes.
-            method: ``sobol``, ``focus`` (see `stream`), or another one to compare with; see
-                `textsobol.methods`. The settings below, but for ``seed`` and ``whatif``, are
-                those of ``sobol``; ``focus`` knows all but ``estimator`` and ``sign``.
+            method: ``focus`` (see `stream`), ``sobol``, or another one to compare with; see
+                `textsobol.methods`. By default ``focus``, or ``sobol`` where a setting is given
+                that only it has: ``estimator`` or ``sign``.
             estimator: see `textsobol.sobol_indices`.
             design: see `textsobol.sobol_indices`.
             sign: see `textsobol.sobol_indices`.
-            rows: number of base rows, at most; with ``budget`` left out, exactly (``focus``: what
-                the default budget allows, and what it leaves goes into the search).
+            rows: number of base rows, at most (``sobol``: exactly, with ``budget`` left out); what
+                they leave of a budget goes into the search of ``focus``.
             seed: the same seed gives the same explanation.
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
@@ -162,12 +168,13 @@ class TextExplainer:
             BlackBoxError: when the classifier fails; it names the text.
         """
         start = time.perf_counter()
+        given = {
+            "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
+            "interactions": interactions,
+        }  # fmt: skip
+        method = chosen_method(method, given)
         known = method_named(method, TEXT_METHODS)
-        options = checked_options(
-            method,
-            {"keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-             "interactions": interactions},
-        )  # fmt: skip
+        options = checked_options(method, given)
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(text, labels, progress.tick)
             looked_at = checked_label(label, game.labels, game.probabilities)
@@ -217,8 +224,8 @@ class TextExplainer:
     ) -> Iterator[TextExplanation]:
         """Explain a text by ``method="focus"``, with better and better answers on the way.
 
-        The first comes after one base row, the last is what ``explainer(text, method="focus")``
-        gives; together they cost no more than that. Stop whenever it is enough.
+        The first comes after one base row, the last is what ``explainer(text)`` gives; together
+        they cost no more than that. Stop whenever it is enough.
 
         Args:
             text: see `__call__`.

@@ -9,7 +9,7 @@ from typing import Any
 
 SCHEMA = 1
 # What the first files of this schema did not hold yet.
-_NOT_TOLD = {"first_low": math.nan, "first_high": math.nan}
+_NOT_TOLD = dict.fromkeys(("total_low", "total_high", "first_low", "first_high"), math.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,8 @@ class WordScore:
         low: lower end of the 95 % interval of the score.
         high: upper end of the 95 % interval of the score.
         total: share of the score's variance that the word has a part in.
+        total_low: lower end of the 95 % interval of ``total``.
+        total_high: upper end of it.
         first: share that it causes alone.
         first_low: lower end of the 95 % interval of ``first``.
         first_high: upper end of it.
@@ -36,6 +38,8 @@ class WordScore:
     low: float = 0.0
     high: float = 0.0
     total: float = 0.0
+    total_low: float = 0.0
+    total_high: float = 0.0
     first: float = 0.0
     first_low: float = 0.0
     first_high: float = 0.0

@@ -9,15 +9,14 @@ Text = str | tuple[str, str]
 def default_budget(n_words: int) -> int:
     """Forward passes for a text of that many words, when none are given.
 
-    Four base rows, 4 (d + 1) passes, rank the words of a long text well. A short text gets
-    up to 512 passes or 32 base rows, whichever is less, since they cost little there. One more
-    pass is the prediction.
+    Six for every word. A short text gets up to 512 passes or 32 for every word, whichever is
+    less, since they cost little there. One more pass is the prediction.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
-        [193, 513, 513, 925]
+        [193, 513, 513, 1387]
     """
-    return 1 + max(4 * (n_words + 1), min(512, 32 * (n_words + 1)))
+    return 1 + max(6 * (n_words + 1), min(512, 32 * (n_words + 1)))
 
 
 def checked_texts(text: Any) -> tuple[Text, list[str]]:

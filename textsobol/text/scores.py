@@ -68,6 +68,8 @@ def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
                     low=ends[0],
                     high=ends[1],
                     total=float(result.total[at]),
+                    total_low=float(low[at]),
+                    total_high=float(high[at]),
                     first=float(result.first[at]),
                     first_low=float(first_low[at]),
                     first_high=float(first_high[at]),

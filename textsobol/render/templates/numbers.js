@@ -2,7 +2,9 @@
 // Everything that comes from a text or a label is set as textContent or as an attribute:
 // nothing of it is ever parsed as markup.
 
-const FIELDS = ["score", "low", "high", "total", "first", "firstLow", "firstHigh", "stability", "effect"];
+const FIELDS = [
+  "score", "low", "high", "total", "totalLow", "totalHigh", "first", "firstLow", "firstHigh", "stability", "effect",
+];
 const FULL = 32767; // the integer that stands for the scale of a field
 const UNKNOWN = -32768;
 
@@ -72,10 +74,8 @@ class Explanation {
   measured(label, measure, place) {
     const v = this.values(label);
     if (measure === "first") return [v.first[place], v.firstLow[place], v.firstHigh[place]];
-    const [score, low, high] = [v.score[place], v.low[place], v.high[place]];
-    if (measure === "signed") return [score, low, high];
-    if (!this.isShare) return [v.total[place], NaN, NaN]; // the score is another number, with its own interval
-    return [Math.abs(score), Math.min(Math.abs(low), Math.abs(high)), Math.max(Math.abs(low), Math.abs(high))];
+    if (measure === "total") return [v.total[place], v.totalLow[place], v.totalHigh[place]];
+    return [v.score[place], v.low[place], v.high[place]];
   }
 
   // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
