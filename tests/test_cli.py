@@ -84,7 +84,12 @@ def test_options_reach_the_explainer(model: str) -> None:
         (["explain", "."], 2, "is a directory"),
         (["explain", TEXT, "-m", "MODEL", "--label", "GOOD"], 1, "analysed: LABEL_0, LABEL_1"),
         (["explain", TEXT, "-m", "MODEL", "--keep", "2"], 1, "between 0 and 1"),
-        (["explain", TEXT, "-m", "MODEL", "--budget", "3"], 1, "at least 11 forward passes"),
+        (["explain", TEXT, "-m", "MODEL", "--budget", "1"], 1, "at least 2 forward passes"),
+        (
+            ["explain", TEXT, "-m", "MODEL", "--budget", "3", "--method", "sobol"],
+            1,
+            "at least 11 forward passes",
+        ),
         (["explain", TEXT, "-m", "MODEL", "--budget", "many"], 2, "--budget"),
         (["explain", "missing-file.txt", "-m", "MODEL"], 2, "there is no file"),
         (["explain", TEXT, "--bogus"], 2, "--bogus"),

@@ -186,6 +186,39 @@ def sanity(
 
 
 @app.command()
+def seeds(
+    model: Model = None,
+    data: Data = HUB_ID,
+    reviews: Reviews = 40,
+    max_words: MaxWords = 200,
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
+) -> None:
+    """How much do two seeds of the default agree on the strongest words?"""
+    from benchmarks.imdb.seeds import CAPTION, HEADER, KEY, seeds_rows
+    from benchmarks.imdb.seeds import seeds as measure
+    from benchmarks.tables import table_of_file
+    from textsobol import TextExplainer
+
+    explainer = TextExplainer(model, progress=False)
+    path = out / f"{explainer.name}.seeds.jsonl"
+    everything, store = _opened(path, explainer, data, seed, max_words, KEY)
+    with store:
+        measure(explainer, everything[:reviews], store, model=explainer.name, seed=seed)
+    typer.echo(CAPTION)
+    typer.echo(table_of_file(path, HEADER, seeds_rows))
+
+
+@app.command()
+def league(results: commands.ResultFiles, out: commands.ReportOut = Path("league")) -> None:
+    """Compare all methods at the same numbers of forward passes: tables, a plot, a page."""
+    from benchmarks.imdb.league import write_league
+
+    write_league(results, out)
+    commands.tell_what_is_in(out)
+
+
+@app.command()
 def report(
     results: commands.ResultFiles,
     out: commands.ReportOut = Path("report"),

@@ -23,8 +23,9 @@ def sentiment(texts: list[str]) -> np.ndarray:
     return np.stack([1 - positive, positive], axis=1)
 
 
-def explained(text: str = TEXT, **settings: object) -> TextExplanation:
-    return TextExplainer(sentiment, labels=LABELS)(text, **settings)  # type: ignore[arg-type]
+def explained(text: str = TEXT, method: str = "sobol", **settings: object) -> TextExplanation:
+    explainer = TextExplainer(sentiment, labels=LABELS)
+    return explainer(text, method=method, **settings)  # type: ignore[arg-type]
 
 
 def length(texts: list[str]) -> list[float]:

@@ -61,6 +61,7 @@ def sentiment(texts: list[str]) -> np.ndarray:
 
 
 def explained(text: str | tuple[str, str] = TEXT, **options: Any) -> TextExplanation:
+    options = {"method": "sobol", **options}
     return TextExplainer(sentiment, labels=["no", "yes"])(text, **options)
 
 

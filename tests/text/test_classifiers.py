@@ -363,7 +363,7 @@ def test_the_budget_of_zero_shot_counts_every_question() -> None:
     explainer = TextExplainer(pipe, candidate_labels=["good", "bad", "long"])
     assert explainer("a good film", budget=40, estimator="flip").cost["forwarded"] <= 40
     with pytest.raises(ValueError, match=r"at least 15 forward passes.*each of the 3 labels"):
-        explainer("a good film", budget=14)
+        explainer("a good film", budget=14, method="sobol")
 
 
 def test_without_a_pad_token_only_rows_of_one_length_share_a_batch() -> None:

@@ -51,7 +51,7 @@ def test_pairs_are_explained_in_both_texts() -> None:
 
 
 def test_repeated_words_are_separate() -> None:
-    explanation = TextExplainer(counting)("good or good")
+    explanation = TextExplainer(counting)("good or good", method="sobol")
     assert [(w.text, w.start) for w in explanation.words] == [("good", 0), ("or", 5), ("good", 8)]
     first, _, last = (w.scores["1"].score for w in explanation.words)
     assert first == pytest.approx(last)
@@ -230,7 +230,7 @@ def test_words_whose_effects_cancel_out_still_rank() -> None:
     def one_of_two(texts: list[str]) -> list[float]:
         return [("good" in t) != ("bad" in t) for t in texts]
 
-    explanation = TextExplainer(one_of_two)("good film bad")
+    explanation = TextExplainer(one_of_two)("good film bad", method="sobol")
     assert [word for word, _, _ in explanation.top(3)] == ["good", "bad", "film"]
     assert explanation.top(1)[0][1] == pytest.approx(1)
 

@@ -134,8 +134,8 @@ def explain(
     """Explain a text: highlight the words that made the model decide.
 
     Words that speak for the label have positive scores, words against it negative ones. A
-    score is what the label's log-odds lose with the word as the strongest words go one after
-    another; beside it stands the share of the model's variation that the word has a part in.
+    score is the word's effect on the label's log-odds as the strongest words go one after another;
+    beside it stands the share of the model's variation that the word has a part in.
 
     For example:
 

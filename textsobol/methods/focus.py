@@ -1,5 +1,6 @@
 """Our own method for ranking: Sobol' indices first, then a search along the path of deletions."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -9,6 +10,7 @@ import numpy as np
 
 from textsobol.methods.contract import Attribution, Game
 from textsobol.methods.sobol import n_pairs_among, sobol
+from textsobol.sobol import ConstantScoreWarning
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import hierarchy, open_groups
 from textsobol.sobol.evaluator import Evaluator
@@ -98,7 +100,15 @@ def stages(
     is_exact = first.settings["estimator"] == "exact"
     left = 2**63 if is_exact else budget - evaluator.n_distinct
     path = follow(lambda masks: of_target(masks[:, units]), own, rows=left)
-    yield from (attribution(first, found) for found in islice(path, 1, None))
+    found = beginning(own)
+    for found in islice(path, 1, None):
+        yield attribution(first, found)
+    if not first.indices.variance.any() and not found.estimates.any():
+        warnings.warn(
+            "the score is the same for every mask that was looked at: all scores are 0",
+            ConstantScoreWarning,
+            stacklevel=4,
+        )
 
 
 def _first_rounds(
@@ -111,14 +121,21 @@ def _first_rounds(
     a_base_row = 1 + game.n_features + n_pairs_among(interactions, game.n_features)
     # All masks, where they fit: the path then costs nothing. The whole input is known already.
     if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
-        yield sobol(game, budget=2 + left, interactions=interactions, **settings)
+        yield _unwarned(game, budget=2 + left, interactions=interactions, **settings)
         return
     most = min(_n_base_rows(left, game, a_base_row) if rows is None else rows, left // a_base_row)
-    flip = partial(sobol, game, budget=None, estimator="flip", **settings)
+    flip = partial(_unwarned, game, budget=None, estimator="flip", **settings)
     for power in range(most.bit_length()):
         if 2**power < most:
             yield flip(rows=2**power)
     yield flip(rows=most, interactions=interactions)
+
+
+def _unwarned(game: Game, **settings: Any) -> Attribution:
+    """Sobol' indices; that few base rows see no change does not mean that there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantScoreWarning)
+        return sobol(game, **settings)
 
 
 def _n_base_rows(left: int, game: Game, a_base_row: int) -> int:

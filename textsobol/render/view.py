@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +151,11 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     if explanation.label not in likeliest:
         likeliest.append(explanation.label)
     scored = [word for word in explanation.words if word.status == "scored"]
-    is_sure = explanation.settings.get("base_rows") != 1  # from one row no interval can be told
+    untold = set()
+    if explanation.settings.get("base_rows") == 1:  # from one row no interval can be told
+        untold = {name for name in _FIELDS if name.endswith(("low", "high"))}
+    elif _is_share(explanation):  # the interval of the score is that of the share
+        untold = {"total_low", "total_high"}
     return {
         "labels": [[shown(name), value] for name, value in ranked],
         "label": shown(explanation.label),
@@ -163,7 +167,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
         "sharedBy": [word.shared_by for word in scored] if n_shared(explanation) else [],
-        "numbers": [[shown(label), _packed(scored, label, is_sure=is_sure)] for label in likeliest],
+        "numbers": [[shown(label), _packed(scored, label, untold)] for label in likeliest],
         "pairs": [
             [
                 *pair.words,
@@ -184,21 +188,25 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     }
 
 
-def _packed(words: list[Word], label: str, *, is_sure: bool) -> Mapping[str, Any]:
+def _packed(words: list[Word], label: str, untold: Collection[str]) -> Mapping[str, Any]:
     """All numbers of a label as 16-bit integers: a report of 500 texts holds a million.
 
-    Every kind of number has a scale of its own, so that small ones keep their order.
+    Every kind of number has a scale of its own, so that small ones keep their order; it is
+    ``None`` for a kind of which nothing is known, which takes no room.
     """
     values = np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
     known = np.isfinite(values)
-    if not is_sure:
-        known[[k for k, name in enumerate(_FIELDS) if name.endswith(("low", "high"))]] = False
+    known[[k for k, name in enumerate(_FIELDS) if name in untold]] = False
     scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
     scales[scales == 0] = 1.0
     integers = np.where(known, np.round(values / scales[:, None] * _FULL), _UNKNOWN)
+    told = known.any(axis=1)
     return {
-        "integers": base64.b64encode(integers.astype("<i2").tobytes()).decode("ascii"),
-        "scales": scales.tolist(),
+        "integers": base64.b64encode(integers[told].astype("<i2").tobytes()).decode("ascii"),
+        "scales": [
+            s if is_told else None
+            for s, is_told in zip(scales.tolist(), told.tolist(), strict=True)
+        ],
     }
 
 

@@ -25,7 +25,7 @@ WEIGHT = 0.55  # of the last look; the rest is what was known before
 _SHARE_OF_WHOLE_LOOKS = 0.6  # of the rows of a search; the rest goes to the features ahead
 _LAST_WHOLE_LOOK = 0.6  # of the deletions
 _ROUNDING = 1e-12  # of the strongest
-_HAIR = 1e-4  # of the strongest; what lies closer together a page cannot tell apart
+_HAIR = 1e-7  # of the strongest
 
 
 @dataclass(frozen=True)
@@ -35,40 +35,36 @@ class Focus:
     Attributes:
         order: the features that were deleted, in that order.
         estimates: effect of each feature, the later looks on the path weighing more.
-        losses: what the score lost with each deletion.
     """
 
     order: Integers
     estimates: Floats
-    losses: Floats
 
     @property
     def scores(self) -> Floats:
         """Effects ``(features,)`` that rank features in the order in which they should go.
 
-        What was deleted has what the score lost with it. Where a later deletion took more, the
-        earlier had to go before it could: such neighbours share what they lost together, so that
-        scores never rise along the path, and sum to what the score lost (isotonic regression; a
-        path that ends in gains has scores of 0 there). What stayed keeps its estimate; where one
-        would exceed the last that was deleted, all that speak for the label are scaled down to it.
+        They are the estimates. Where one that was deleted has less than one after it, it had to go
+        before the other showed what it can do: such neighbours share what they have together, so
+        that scores never rise along the path (isotonic regression). What stayed comes after; where
+        one would not, all of these that speak for the label are scaled down.
 
         Example:
-            The second deletion made the third possible:
+            The second had to go before the third:
 
-            >>> losses = np.array([5.0, 1.0, 3.0])
-            >>> Focus(np.array([2, 0, 1]), np.array([1.0, 2.0, 4.0, 0.5]), losses).scores.round(2)
-            array([2. , 2. , 5. , 0.5])
+            >>> Focus(np.array([2, 0, 1]), np.array([1.0, 3.0, 4.0, 0.5])).scores.round(2)
+            array([2. , 2. , 4. , 0.5])
         """
         scores = self.estimates.copy()
         if not self.order.size:
             return scores
-        shared = np.maximum(isotonic_regression(self.losses, increasing=False).x, 0.0)
-        hair = _HAIR * max(float(np.abs(scores).max()), float(shared[0]))
-        stayed = np.delete(scores, self.order).max(initial=0.0)
-        if stayed > shared[-1]:
-            scores[scores > 0] *= shared[-1] / stayed
+        shared = isotonic_regression(scores[self.order], increasing=False).x
+        hair = _HAIR * np.abs(scores).max()
+        highest = np.delete(scores, self.order).max(initial=0.0)
+        if highest > shared[-1]:
+            scores[scores > 0] *= shared[-1] / highest
         # Those that share go in their order, and before what stayed.
-        least = np.delete(scores, self.order).max(initial=0.0)
+        least = min(highest, shared[-1])
         for feature, own in zip(self.order[::-1], shared[::-1], strict=True):
             least = scores[feature] = max(own, least + hair)
         return scores
@@ -104,7 +100,7 @@ def follow(
         >>> last.order
         array([0, 1, 2])
         >>> last.scores.round(2)
-        array([1.  , 1.  , 0.1 , 0.  ])
+        array([0.89, 0.89, 0.1 , 0.  ])
     """
     estimates = np.array(effects, dtype=float)
     n_features = len(estimates)
@@ -112,7 +108,6 @@ def follow(
     present = np.ones(n_features, dtype=bool)
     (before,) = score(present[None])
     order: list[int] = []
-    losses: list[float] = []
     whole_looks = whole_look_steps(rows / n_features, depth)
     yield beginning(estimates)
     while len(order) < depth and rows > 0:
@@ -134,16 +129,15 @@ def follow(
             best = int(np.argmax(np.where(speak_for, seen, -np.inf)))
             order.append(int(ahead[best]))
             present[order[-1]] = False
-            losses.append(float(seen[best]))
             before -= seen[best]
-        yield Focus(np.array(order, dtype=np.int64), estimates.copy(), np.array(losses))
+        yield Focus(np.array(order, dtype=np.int64), estimates.copy())
         if not speak_for.any():
             return
 
 
 def beginning(effects: Floats) -> Focus:
     """What is known before anything was deleted."""
-    return Focus(np.array([], dtype=np.int64), effects.copy(), np.array([]))
+    return Focus(np.array([], dtype=np.int64), effects.copy())
 
 
 def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:

@@ -18,8 +18,8 @@ class WordScore:
 
     Attributes:
         score: ranks and colours the word: its total index, with a minus where the effect is
-            negative (plus where effects cancel out); with ``method="focus"`` its effect along the
-            path of deletions; with another method what that gives.
+            negative (plus where effects cancel out); with ``method="focus"`` its mean effect along
+            the path of deletions; with another method what that gives.
         error: standard error of the score; infinite where it is not known.
         low: lower end of the 95 % interval of the score.
         high: upper end of the 95 % interval of the score.
@@ -45,6 +45,13 @@ class WordScore:
     first_high: float = 0.0
     effect: float = 0.0
     stability: float = 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the score or, where it has none, of ``total``."""
+        if math.isnan(self.low):
+            return self.total_low, self.total_high
+        return self.low, self.high
 
     def __eq__(self, other: object) -> bool:
         # Two numbers that are both unknown are the same.
@@ -190,10 +197,14 @@ class TextExplanation:
         return sorted(scored, key=lambda k: -abs(self.score_of(self.words[k]).score))
 
     def top(self, k: int = 10) -> list[tuple[str, float, tuple[float, float]]]:
-        """The k words with the highest absolute score: word, score, 95 % interval."""
+        """The k words with the highest absolute score: word, score, 95 % interval.
+
+        The interval is that of the score; with ``method="focus"``, whose scores have none, that of
+        the word's share of the variation, ``total``.
+        """
         ranked = [self.words[number] for number in self.ranking[:k]]
         found = [(word.text, self.score_of(word)) for word in ranked]
-        return [(text, score.score, (score.low, score.high)) for text, score in found]
+        return [(text, score.score, score.interval) for text, score in found]
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values, in the documented schema."""

@@ -85,18 +85,25 @@ def _focused_scores(found: Attribution) -> list[list[WordScore]]:
     """Scores (words, labels) that rank by focus; all else is that of the indices.
 
     The interval of an index is not that of another number: how sure a focused score is, is not
-    known. Nor are the indices of words that were only looked at together.
+    known, unless all masks were looked at. Nor are the indices of words that were only looked at
+    together.
     """
     assert found.indices is not None
     indices = _sobol_scores(found.indices)
     units = np.arange(len(indices)) if found.units is None else found.units
     alone = _sizes(units) == 1
     unknown = dict.fromkeys(("low", "high", "stability"), math.nan) | {"error": math.inf}
+    is_exact = found.settings["estimator"] == "exact"
     scores = []
     for word, (unit, values) in enumerate(zip(units.tolist(), found.scores.tolist(), strict=True)):
         if alone[word]:
             own = zip(indices[unit], values, strict=True)
-            scores.append([replace(index, score=value, **unknown) for index, value in own])
+            scores.append([
+                replace(index, score=value, low=value, high=value)
+                if is_exact
+                else replace(index, score=value, **unknown)
+                for index, value in own
+            ])  # fmt: skip
         else:
             scores.append([WordScore.alone(value) for value in values])
     return scores

@@ -58,9 +58,16 @@ class Explanation {
     const integers = new Int16Array(bytes.buffer);
     const n = this.scored.length;
     const values = {};
+    let start = 0;
     FIELDS.forEach((field, k) => {
-      const own = integers.subarray(k * n, (k + 1) * n);
-      values[field] = Float64Array.from(own, (i) => (i === UNKNOWN ? NaN : (i / FULL) * packed.scales[k]));
+      const scale = packed.scales[k];
+      if (scale === null) { // nothing is known of it, and nothing packed
+        values[field] = new Float64Array(n).fill(NaN);
+        return;
+      }
+      const own = integers.subarray(start, start + n);
+      values[field] = Float64Array.from(own, (i) => (i === UNKNOWN ? NaN : (i / FULL) * scale));
+      start += n;
     });
     return values;
   }
@@ -74,8 +81,10 @@ class Explanation {
   measured(label, measure, place) {
     const v = this.values(label);
     if (measure === "first") return [v.first[place], v.firstLow[place], v.firstHigh[place]];
-    if (measure === "total") return [v.total[place], v.totalLow[place], v.totalHigh[place]];
-    return [v.score[place], v.low[place], v.high[place]];
+    const [score, low, high] = [v.score[place], v.low[place], v.high[place]];
+    if (measure === "signed") return [score, low, high];
+    if (!this.isShare) return [v.total[place], v.totalLow[place], v.totalHigh[place]];
+    return [Math.abs(score), Math.min(Math.abs(low), Math.abs(high)), Math.max(Math.abs(low), Math.abs(high))];
   }
 
   // What ranks and colours a word. First-order estimates below 0 are noise around nothing.

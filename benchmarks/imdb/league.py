@@ -1,0 +1,191 @@
+"""The league: every black box at the same numbers of forward passes, against ours.
+
+Made by ``python -m benchmarks.imdb league``. Methods have not all seen the same reviews, for some
+take minutes for one. So every figure is that of the reviews which the methods of its column share,
+and differences to ours are taken review by review, on those that both have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.curves import passes_figure, png_of
+from benchmarks.imdb.reading import load
+from benchmarks.report import Plot, Report
+from benchmarks.reporting import (
+    Cell,
+    Estimate,
+    Table,
+    Variant,
+    decimal,
+    interval,
+    paired_difference,
+    places,
+)
+from benchmarks.summary import Run, Summary, on_common_inputs, summarise
+from textsobol.methods import METHODS
+
+OURS = "focus"
+TITLE = "The league: word deletion at the same number of forward passes"
+_METRICS = {"deletion": "Deletion", "insertion": "Insertion", "comprehensiveness": "AOPC"}
+HOW_TO_READ = (
+    "Rows: different masked texts that were forwarded for each word, the whole text included. "
+    "Deletion: the probability of the predicted label after 0 to 20 deletions, the strongest word "
+    "first, mean over the deletions (lower is better). Insertion: with only the 0 to 20 strongest "
+    "words (higher is better). AOPC, comprehensiveness: how much the probability falls without a "
+    "share of the words, the strongest (higher is better). Means over reviews; 95 % intervals from "
+    "10,000 bootstrap resamples of the reviews. The way is the share of the distance from "
+    "occlusion (0 %) to greedy search (100 %), which looks at every word after every deletion. "
+    "Differences are those of deletion to ours with the same rows, on the same reviews: above 0 is "
+    "worse than ours, and where the interval holds 0 no difference is shown."
+)
+
+
+def write_league(paths: Sequence[Path], out: Path) -> None:
+    """Write ``report.md``, ``.html``, ``.csv`` and ``league.png``.
+
+    Args:
+        paths: files of results, of one model or several.
+        out: the directory to write to, made if it is not there.
+    """
+    from benchmarks.tables import csv_of
+
+    runs = [_black_boxes(run) for run in load(paths)]
+    tables: list[tuple[Table, Sequence[str]]] = []
+    for run in runs:
+        columns = columns_of(run)
+        tables.append((_table(run, columns, "deletion"), run.commands))
+        tables.append((differences_table(run), ()))
+        tables += [
+            (_table(run, columns, metric), ()) for metric in _METRICS if metric != "deletion"
+        ]
+    drawn = [_drawn(run) for run in runs]
+    caption = "Deletion against forward passes a word, with 95 % intervals"
+    plot = Plot("league.png", "Deletion against rows", caption, png_of(passes_figure(drawn)))
+    Report(TITLE, HOW_TO_READ, tables, [plot], []).write(out, csv_of(runs))
+
+
+def columns_of(run: Run) -> dict[float, Run]:
+    """For every number of rows the methods that most reviews were explained by, on common reviews.
+
+    What has seen fewer reviews than the others would take theirs away, and is left out.
+    """
+    found = {}
+    for asked in sorted({v.asked for v in run.variants if v.asked is not None}):
+        own = [v for v in run.variants if v.asked == asked]
+        most = max(len(v.lines) for v in own)
+        full = [v for v in own if len(v.lines) == most]
+        references = [v for v in run.variants if v.asked is None]
+        found[asked] = on_common_inputs(_with(run, [*full, *references]))
+    return found
+
+
+def differences_table(run: Run) -> Table:
+    """Deletion minus that of ours with the same rows, on the reviews that both have seen."""
+    asked = sorted({v.asked for v in run.variants if v.asked is not None})
+    ours = {v.asked: v for v in run.variants if v.method == OURS}
+    titles = [title for title in _titles(run) if title != METHODS[OURS].title]
+    rows = []
+    for title in titles:
+        cells = []
+        for number in asked:
+            theirs = [v for v in run.variants if v.title == title and v.asked in (number, None)]
+            cells.append(_difference(theirs[0], ours.get(number)) if theirs else Cell(""))
+        rows.append([Cell(title), *cells])
+    return Table(
+        f"{run.model}: difference to ours",
+        "Deletion minus that of focus with the same rows, on the reviews that both have seen (n). "
+        "Occlusion and greedy search have rows of their own.",
+        ["method", *(f"{number:g}" for number in asked)],
+        [("", rows)],
+    )
+
+
+def _difference(theirs: Variant, ours: Variant | None) -> Cell:
+    if ours is None or not theirs.lines.keys() & ours.lines.keys():
+        return Cell("")
+    found = paired_difference(*(_deletions(v) for v in (theirs, ours)))
+    after = f"{interval(found, sign=True)}, n = {found.n}"
+    return Cell(decimal(found.mean, sign=True), after=after)
+
+
+def _deletions(variant: Variant) -> dict[str, float]:
+    return {
+        one: sum(line["deletion"]) / len(line["deletion"]) for one, line in variant.lines.items()
+    }
+
+
+def way(summary: Summary, column: Run) -> float | None:
+    """Share of the distance from occlusion to greedy search that a method has come."""
+    by_method = {s.variant.method: s.deletion.mean for s in column.summaries}
+    if not {"occlusion", "greedy"} <= by_method.keys():
+        return None
+    far = by_method["occlusion"] - by_method["greedy"]
+    return (by_method["occlusion"] - summary.deletion.mean) / far if far else None
+
+
+def _table(run: Run, columns: dict[float, Run], metric: str) -> Table:
+    value = run.reading.values[metric]
+    rows: list[list[Cell]] = [[Cell(title)] for title in _titles(run)]
+    counts = [Cell("reviews")]
+    for column in columns.values():
+        by_title = {s.variant.title: s for s in column.summaries}
+        found = [by_title.get(title) for title in _titles(run)]
+        estimates = [s.metrics[metric] if s else None for s in found]
+        ranks = places(
+            [estimate.mean if estimate else 0.0 for estimate in estimates],
+            higher_is_better=value.higher_is_better,
+            eligible=[
+                s is not None and s.variant.asked is not None and s.variant.is_attribution
+                for s in found
+            ],
+        )
+        for row, summary, estimate, place in zip(rows, found, estimates, ranks, strict=True):
+            row.append(_cell(summary, estimate, place, column if metric == "deletion" else None))
+        counts.append(Cell(f"{column.n_inputs}"))
+    settings = run.settings
+    caption = (
+        f"Model {run.model}, {settings['data']}{run.reading.described(settings)}, accuracy "
+        f"{100 * run.accuracy:.1f} % on these reviews, seed {settings['seed']}."
+        + (" In brackets the interval, then the way." if metric == "deletion" else "")
+    )
+    header = ["method", *(f"{number:g} rows" for number in columns)]
+    return Table(f"{run.model}: {_METRICS[metric]}", caption, header, [("", [*rows, counts])])
+
+
+def _cell(
+    summary: Summary | None, estimate: Estimate | None, place: int, column: Run | None
+) -> Cell:
+    if summary is None or estimate is None:
+        return Cell("")
+    if column is None:
+        return Cell(decimal(estimate.mean), place)
+    share = way(summary, column)
+    after = [interval(estimate), *([] if share is None else [f"{100 * share:.0f} %"])]
+    return Cell(decimal(estimate.mean), place, ", ".join(after))
+
+
+def _titles(run: Run) -> list[str]:
+    """Ours first, then the others as they come."""
+    titles = dict.fromkeys(v.title for v in run.variants)
+    return sorted(titles, key=lambda title: title != METHODS[OURS].title)
+
+
+def _drawn(run: Run) -> Run:
+    """The numbers of rows that most reviews were explained with, on the same reviews."""
+    columns = columns_of(run)
+    most = max(column.n_inputs for column in columns.values())
+    full = {v.name for c in columns.values() if c.n_inputs == most for v in c.variants}
+    return on_common_inputs(_with(run, [v for v in run.variants if v.name in full]))
+
+
+def _black_boxes(run: Run) -> Run:
+    """Without gradients, which are no black boxes, and the kinds of score that rank nothing."""
+    usual = run.reading.drawing.is_usual
+    return _with(run, [v for v in run.variants if v.kind != "white box" and usual(v)])
+
+
+def _with(run: Run, variants: Sequence[Variant]) -> Run:
+    return replace(run, summaries=summarise(variants, run.reading))
