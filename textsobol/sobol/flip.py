@@ -69,13 +69,12 @@ def flip_estimate(
         blocks: block of each row ``(rows,)``; rows of different blocks are independent.
     """
     weight = keep * (1 - keep)
-    n_flipped = np.count_nonzero(~np.isnan(differences[..., 0]), axis=0)
+    alike = _features_by_rows(differences)
     # The variance has all rows in any case; its control variate may leave features out.
-    always = n_flipped == len(base)
+    always = alike[len(base)]
     variance, variance_rows, mean = flip_variance(
         base[:, always], f_base, differences[:, always], keep, blocks
     )
-    alike = {int(n): np.flatnonzero(n_flipped == n) for n in np.unique(n_flipped)}
     squares = np.empty(differences.shape[1:])
     for n, features in alike.items():
         squares[features] = (differences[:n, features] ** 2).mean(axis=0)
@@ -91,10 +90,21 @@ def flip_estimate(
     return Estimate(first, total, effect, variance, mean, variance_rows)
 
 
+def _features_by_rows(differences: Floats) -> dict[int, Integers | slice]:
+    """The features that were flipped in the first n rows and no more, by n."""
+    n_flipped = np.count_nonzero(~np.isnan(differences[..., 0]), axis=0)
+    numbers = np.unique(n_flipped).tolist()
+    if len(numbers) == 1:
+        return {numbers[0]: slice(None)}
+    return {n: np.flatnonzero(n_flipped == n) for n in numbers}
+
+
 def _joined(
-    parts: Sequence[Samples], features: Sequence[Integers], shape: tuple[int, ...]
+    parts: Sequence[Samples], features: Sequence[Integers | slice], shape: tuple[int, ...]
 ) -> Samples:
     """The samples of all features from those of some; NaN in the rows that a part lacks."""
+    if len(parts) == 1:
+        return parts[0]
     value, rows, ranked = np.empty(shape[1:]), np.full(shape, np.nan), np.full(shape, np.nan)
     for part, own in zip(parts, features, strict=True):
         assert part.rows is not None

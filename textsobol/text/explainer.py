@@ -131,6 +131,8 @@ class TextExplainer:
         sign: str | None = "mean",
         seed: int = 0,
         interactions: int = 0,
+        precision: float | None = None,
+        stable_top: int = 5,
         whatif: bool = False,
     ) -> TextExplanation:
         """Explain a text, or a pair (premise, hypothesis).
@@ -152,6 +154,10 @@ class TextExplainer:
             seed: the same seed gives the same explanation.
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
+            precision: of ``sobol``: instead of a fixed number of base rows, go on until the words
+                with the highest total index are the same ones in this share of bootstrap
+                resamples, for example 0.95; up to ``budget``, or 64 base rows' worth of passes.
+            stable_top: number of words that ``precision`` is about.
             whatif: also ask the classifier what it says when the words that speak most for a
                 label are deleted one after another, for the five likeliest labels and the one
                 looked at: up to 20 masked texts a label, on top of the budget.
@@ -165,7 +171,7 @@ class TextExplainer:
         options = checked_options(
             method,
             {"keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-             "interactions": interactions},
+             "interactions": interactions, "precision": precision, "stable_top": stable_top},
         )  # fmt: skip
         with LateProgress(1, enabled=self._progress) as progress:
             game = self._game(text, labels, progress.tick)
@@ -181,7 +187,7 @@ class TextExplainer:
                     known, budget, d, noun="words", passes=passes,
                     usual=lambda d: default_budget(d + n_pairs),
                 )  # fmt: skip
-            elif budget is None and rows is None:
+            elif budget is None and rows is None and precision is None:
                 budget = passes * default_budget(d + n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
