@@ -83,7 +83,7 @@ def test_weak_features_are_not_flipped_for_long() -> None:
 
 def test_a_tie_at_the_border_ends_with_the_budget() -> None:
     def score(masks: Array) -> Floats:
-        return np.asarray(masks[:, 0] + masks[:, 1] + 0.5 * masks[:, 2])
+        return np.asarray(1.0 * masks[:, 0] + masks[:, 1] + 0.5 * masks[:, 2])
 
     with pytest.warns(UnstableTopWarning, match=r"top 1 was not reached: .* in 0% of resamples.*"):
         result = sobol_indices(score, 3, precision=0.9, stable_top=1, budget=100)

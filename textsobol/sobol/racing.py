@@ -22,7 +22,7 @@ LEAST_ROWS = 8  # before anything is decided: fewer say too little about their o
 _GROWTH = 1.5  # of the rows, from round to round
 _SURE = 0.999  # level of the intervals that decide what is surely not on top
 _RESAMPLES = 1000
-_ROUNDING = 1e-9  # of the largest mean square: what single precision makes out of nothing
+_ROUNDING = 1e-9  # of a mean square: less than single precision can tell
 
 
 class UnstableTopWarning(UserWarning):
@@ -134,7 +134,7 @@ def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) ->
         Shares ``(labels,)``.
 
     Example:
-        >>> squares = np.array([[[4.0], [1.0], [0.0]], [[4.0], [0.0], [1.0]]])
+        >>> squares = np.array([[[4.0], [1.0], [1.0]], [[6.0], [1.0], [1.0]]])
         >>> top_stability(squares, np.arange(3), 1, seed=0).item()
         1.0
         >>> top_stability(squares, np.arange(3), 2, seed=0).item()
@@ -161,7 +161,7 @@ def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) ->
         rest = max(least, np.nanmean(others[..., label], axis=0).max(initial=0.0))
         lowest = resampled[:, is_top].min(axis=1, initial=np.inf)
         highest = resampled[:, ~is_top].max(axis=1, initial=rest)
-        shares[label] = (lowest > highest).mean()
+        shares[label] = (lowest > highest * (1 + _ROUNDING)).mean()
     return shares
 
 
