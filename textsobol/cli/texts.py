@@ -123,6 +123,15 @@ def explain(
     interactions: Annotated[
         int, typer.Option(help="Also look at all pairs of that many words.")
     ] = 0,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Of sobol: go on until the top words are this sure to be the top, such as 0.95; "
+            "by default up to 64 forward passes for every word.",
+            show_default=False,
+        ),
+    ] = None,
+    stable_top: Annotated[int, typer.Option(help="Top words that --precision is about.")] = 5,
     endpoint: Endpoint = None,
     token: Token = None,
     cache: Cache = None,
@@ -189,6 +198,8 @@ def explain(
                 "keep": keep,
                 "seed": seed,
                 "interactions": interactions,
+                "precision": precision,
+                "stable_top": stable_top,
                 "label": label,
                 "whatif": (html or png) is not None if whatif is None else whatif,
             },

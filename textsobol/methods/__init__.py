@@ -31,7 +31,16 @@ __all__ = [
 ]
 
 
-_SOBOL_SETTINGS = ("keep", "estimator", "design", "rows", "sign", "interactions")
+_SOBOL_SETTINGS = (
+    "keep",
+    "estimator",
+    "design",
+    "rows",
+    "sign",
+    "interactions",
+    "precision",
+    "stable_top",
+)
 
 
 def _none(n_features: int) -> int:

@@ -14,6 +14,8 @@ DEFAULTS: dict[str, Any] = {
     "rows": None,
     "sign": "mean",
     "interactions": 0,
+    "precision": None,
+    "stable_top": 5,
     "layer": None,
 }
 

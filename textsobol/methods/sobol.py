@@ -23,6 +23,8 @@ def sobol(
     rows: int | None = None,
     sign: str | None = "mean",
     interactions: int = 0,
+    precision: float | None = None,
+    stable_top: int = 5,
 ) -> Attribution:
     """Signed total indices; see `textsobol.sobol_indices` for the options."""
     among = min(interactions, game.n_features)
@@ -38,6 +40,8 @@ def sobol(
         seed=seed,
         sign=sign,
         pairs=among if n_pairs_among(among, game.n_features) else None,
+        precision=precision,
+        stable_top=stable_top,
     )
     made = indices.settings
     settings = {
@@ -47,6 +51,8 @@ def sobol(
         "base_rows": made.rows,
         "sign": made.sign,
     }
+    if precision is not None:
+        settings |= {"precision": precision, "stable_top": stable_top, "stable": indices.stable}
     scores = indices.signed.reshape(game.n_features, -1)
     # All masks include the whole input; other designs do not.
     n_rows = indices.n_rows + 1, indices.n_distinct + (made.estimator != "exact")

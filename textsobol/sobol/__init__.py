@@ -2,7 +2,8 @@
 
 Only numpy and scipy are needed here; nothing in this package knows of text, images or
 torch. The modules read as the data flows: `plan`, `designs`, `rows`, `evaluator`, then
-`flip`, `exact` or `pick_freeze`, `uncertainty`, `indices`; `analysis` runs them.
+`flip` (in rounds: `racing`), `exact` or `pick_freeze`, `uncertainty`, `indices`; `analysis`
+runs them.
 """
 
 from textsobol.sobol.analysis import ConstantScoreWarning, sobol_indices
@@ -11,6 +12,7 @@ from textsobol.sobol.evaluator import BlackBoxError, Evaluator
 from textsobol.sobol.exact import Hoeffding, hoeffding
 from textsobol.sobol.indices import PairIndices, Settings, SobolIndices
 from textsobol.sobol.plan import ESTIMATORS
+from textsobol.sobol.racing import UnstableTopWarning
 
 __all__ = [
     "DESIGNS",
@@ -24,6 +26,7 @@ __all__ = [
     "PairIndices",
     "Settings",
     "SobolIndices",
+    "UnstableTopWarning",
     "hoeffding",
     "sobol_indices",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from textsobol.sobol.flip import flip_differences, flip_estimate, indices_of, pa
 from textsobol.sobol.indices import PairIndices, Settings, SobolIndices, columns_of, read_only
 from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
 from textsobol.sobol.plan import Pairs, Plan, make_plan, pairs_among
+from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, is_constant, race
 from textsobol.sobol.rows import (
     all_masks,
     all_present_and_without_each,
@@ -47,6 +49,8 @@ def sobol_indices(
     groups: ArrayLike | None = None,
     members: str = "together",
     pairs: Pairs | None = None,
+    precision: float | None = None,
+    stable_top: int = 5,
     batch_rows: int | None = None,
     progress: Progress | None = None,
 ) -> SobolIndices:
@@ -86,6 +90,13 @@ def sobol_indices(
         pairs: pairs of features to analyse, or a number k for all pairs of the k features
             with the highest total index for any label (``flip``: one more row a pair and
             base row).
+        precision: go on until the features with the highest total index are the same ones in
+            this share of bootstrap resamples of the base rows, for every label; for example
+            0.95 (``flip``, ``auto``). Base rows come in rounds, 8 at first, and features that
+            surely are not on top are not flipped any more. ``budget`` or ``rows``, by default 64
+            base rows' worth of passes, end it in any case, with a warning.
+        stable_top: number of features that ``precision`` is about. Features with an index of 0
+            do not count.
         batch_rows: most rows given to the black box in one call.
         progress: called with (rows done, rows planned) as the work goes on.
 
@@ -122,6 +133,8 @@ def sobol_indices(
         groups=groups,
         members=members,
         pairs=pairs,
+        precision=precision,
+        stable_top=stable_top,
     )
     evaluator = Evaluator(
         black_box,
@@ -132,8 +145,13 @@ def sobol_indices(
         planned=plan.n_rows,
         progress=progress,
     )
-    analyse = {"flip": _flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
-    estimate, pair_samples, decomposition = analyse(plan, evaluator)
+    flip = _flip if precision is None else _raced
+    analyse = {"flip": flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
+    found = analyse(plan, evaluator)
+    estimate = found.estimate
+    stable = None if precision is None else found.stability >= precision
+    if stable is False:
+        _warn_of_unstable_top(plan, found)
     is_scalar = bool(evaluator.is_scalar)
     signed = read_only(estimate.total.value * _direction(plan, evaluator, estimate))
     return SobolIndices(
@@ -143,26 +161,46 @@ def sobol_indices(
         mean=estimate.mean[0] if is_scalar else read_only(estimate.mean),
         n_rows=evaluator.n_rows,
         n_distinct=evaluator.n_distinct,
-        settings=_settings(plan, grouped=groups is not None),
-        pairs=None if pair_samples is None else _pair_indices(*pair_samples, is_scalar=is_scalar),
-        decomposition=decomposition,
+        settings=_settings(plan, found.n_base, grouped=groups is not None),
+        pairs=None if found.pairs is None else _pair_indices(*found.pairs, is_scalar=is_scalar),
+        decomposition=found.decomposition,
+        stable=stable,
     )
 
 
 PairSamples = tuple[Integers, tuple[Samples, Samples, Samples]]
-Analysis = tuple[Estimate, PairSamples | None, Hoeffding | None]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What an estimator makes of a plan.
+
+    Attributes:
+        estimate: indices of the features.
+        n_base: number of base rows.
+        pairs: the pairs and their indices, when asked for.
+        decomposition: all interactions, from ``exact``.
+        stability: how sure the top is; without sampling error it is.
+    """
+
+    estimate: Estimate
+    n_base: int
+    pairs: PairSamples | None = None
+    decomposition: Hoeffding | None = None
+    stability: float = 1.0
 
 
 def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
     assert plan.keep is not None
-    base, blocks = _base_rows(plan, plan.n_units)
+    base, blocks = _design(plan, plan.n_units).take(plan.n_base)
+    _warn_if_aliased(plan, base)
     scores = _flattened(evaluator(base_and_flips(base)))
     scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
     f_base, f_flips = scores[:, 0], scores[:, 1:]
     differences = flip_differences(base, f_base, f_flips)
     estimate = flip_estimate(base, f_base, differences, plan.keep, blocks)
     if not plan.n_pairs:
-        return estimate, None, None
+        return Analysis(estimate, plan.n_base)
     assert estimate.variance_rows is not None
     pairs = _chosen_pairs(plan, estimate)
     f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
@@ -173,7 +211,33 @@ def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
         estimate.variance,
         estimate.variance_rows,
     )
-    return estimate, (pairs, samples), None
+    return Analysis(estimate, plan.n_base, (pairs, samples))
+
+
+def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
+    """The ``flip`` estimator with as many rows as it takes."""
+    assert plan.keep is not None
+    assert plan.precision is not None
+
+    def score(base: Array, features: Integers) -> Floats:
+        scores = evaluator(base_and_flips(base, features))
+        return scores.reshape(len(base), 1 + len(features), -1)
+
+    raced = race(
+        score,
+        _design(plan, plan.n_units),
+        plan.n_units,
+        precision=plan.precision,
+        top=plan.stable_top,
+        passes=plan.passes,
+        most_rows=plan.most_base,
+        seed=plan.seed,
+    )
+    _warn_if_aliased(plan, raced.base)
+    scores = _flattened(raced.scores)
+    differences = flip_differences(raced.base, scores[:, 0], scores[:, 1:])
+    estimate = flip_estimate(raced.base, scores[:, 0], differences, plan.keep, raced.blocks)
+    return Analysis(estimate, len(raced.base), stability=raced.stability)
 
 
 def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
@@ -182,17 +246,18 @@ def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
     decomposition = hoeffding(scores, keep=plan.keep)
     estimate = exact_estimate(decomposition, plan.unit_groups)
     if not plan.n_pairs:
-        return estimate, None, decomposition
+        return Analysis(estimate, 0, decomposition=decomposition)
     pairs = _chosen_pairs(plan, estimate)
     first, total, effect = (
         Samples(np.stack([of(pair) for pair in pairs.tolist()]))
         for of in (decomposition.index, decomposition.total_interaction, decomposition.effect)
     )
-    return estimate, (pairs, (first, total, effect)), decomposition
+    return Analysis(estimate, 0, (pairs, (first, total, effect)), decomposition)
 
 
 def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
-    both, _ = _base_rows(plan, 2 * plan.n_units)
+    both, _ = _design(plan, 2 * plan.n_units).take(plan.n_base)
+    _warn_if_aliased(plan, both)
     a, b = both[:, : plan.n_units], both[:, plan.n_units :]
     scores = _flattened(evaluator(pick_freeze(a, b, plan.unit_groups)))
     scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
@@ -204,7 +269,7 @@ def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
         moves=moves_between(a, b, plan.unit_groups),
         move_variance=_spread(plan),
     )
-    return estimate, None, None
+    return Analysis(estimate, plan.n_base)
 
 
 def _spread(plan: Plan) -> float:
@@ -212,28 +277,45 @@ def _spread(plan: Plan) -> float:
     return 1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep)
 
 
-def _base_rows(plan: Plan, n_columns: int) -> tuple[Array, Integers]:
+def _design(plan: Plan, n_columns: int) -> Design:
     assert plan.design is not None
-    design = Design(plan.design, n_columns, keep=plan.keep, seed=plan.seed)
-    base, blocks = design.take(plan.n_base)
+    return Design(plan.design, n_columns, keep=plan.keep, seed=plan.seed)
+
+
+def _warn_if_aliased(plan: Plan, base: Array) -> None:
     if plan.design == "sobol" and plan.keep is not None:
         warn_if_aliased(base)
-    return base, blocks
 
 
 def _flattened(scores: Floats) -> Floats:
-    """Scores whose labels that differ by no more than rounding do not differ at all."""
-    rounding = 16 * np.finfo(float).eps * np.abs(scores).max(axis=0)
-    constant = np.ptp(scores, axis=0) <= rounding
+    """Scores ``(..., labels)``: those of a label that only rounding tells apart are the same."""
+    constant = is_constant(scores)
     if constant.any():
-        which = "" if scores.shape[1] == 1 else f" of label {np.flatnonzero(constant).tolist()}"
+        which = "" if scores.shape[-1] == 1 else f" of label {np.flatnonzero(constant).tolist()}"
         warnings.warn(
             f"the score{which} is the same for every mask: its indices are all 0",
             ConstantScoreWarning,
             stacklevel=4,
         )
-        scores = np.where(constant, scores[0], scores)
+        first = scores.reshape(-1, scores.shape[-1])[0]
+        scores = np.where(constant & ~np.isnan(scores), first, scores)
     return scores
+
+
+def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
+    rows = "1 base row" if found.n_base == 1 else f"{found.n_base} base rows"
+    if found.n_base < LEAST_ROWS:
+        known = f"{LEAST_ROWS} base rows at least are needed to tell, the budget buys {rows}"
+        advice = "raise budget or rows"
+    else:
+        known = f"{rows} give the same top in {found.stability:.0%} of resamples"
+        advice = "raise budget or rows, or choose a smaller stable_top"
+    warnings.warn(
+        f"precision={plan.precision} of the top {plan.stable_top} was not reached: {known}; "
+        f"{advice}",
+        UnstableTopWarning,
+        stacklevel=3,
+    )
 
 
 def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
@@ -264,19 +346,21 @@ def _pair_indices(
     return PairIndices(**columns_of(*samples, is_scalar=is_scalar), pairs=pairs)
 
 
-def _settings(plan: Plan, *, grouped: bool) -> Settings:
+def _settings(plan: Plan, n_base: int, *, grouped: bool) -> Settings:
     chosen = None if plan.pairs is None else tuple((i, k) for i, k in plan.pairs.tolist())
     return Settings(
         n_features=plan.n_features,
         estimator=plan.estimator,
         design=plan.design,
         keep=plan.keep,
-        rows=plan.n_base,
+        rows=n_base,
         budget=plan.budget,
         seed=plan.seed,
         sign=plan.sign,
         groups=tuple(plan.groups.tolist()) if grouped else None,
         members=plan.members,
         pairs=chosen if plan.top_pairs == 0 else plan.top_pairs,
+        precision=plan.precision,
+        stable_top=plan.stable_top,
         version=__version__,
     )

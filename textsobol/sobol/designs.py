@@ -83,6 +83,11 @@ class Design:
         else:
             self._draw = qmc.Halton(n_columns, rng=rng).random
 
+    @property
+    def block_rows(self) -> int:
+        """Rows of a whole block."""
+        return self._block_rows
+
     def take(self, n_rows: int) -> tuple[Array, Integers]:
         """The next rows ``(n_rows, columns)`` and the number of each row's block.
 

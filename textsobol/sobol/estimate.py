@@ -13,7 +13,7 @@ class Samples:
         value: the estimate ``(features, labels)``.
         rows: pseudo-values ``(base rows, features, labels)``: their mean is the estimate
             to first order, their spread its standard error. ``None`` when there is no
-            sampling error.
+            sampling error; NaN where a feature has fewer rows than others, at its end.
         is_square: whether it is a mean of squares, positive and skewed to the right.
         ranked: what ranks features under a bootstrap ``(base rows, features, labels)``:
             the rows before they are divided by a variance that all features share.

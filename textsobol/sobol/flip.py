@@ -12,6 +12,8 @@ with the coin that redraws feature i integrated out: Jansen redraws the value th
 there before with probability p^2 + q^2, and such a row says nothing.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
@@ -61,15 +63,56 @@ def flip_estimate(
     Args:
         base: masks ``(rows, features)``.
         f_base: their scores ``(rows, labels)``.
-        differences: D_i(z_j) ``(rows, features, labels)``.
+        differences: D_i(z_j) ``(rows, features, labels)``; NaN from the row on in which a
+            feature was not flipped any more. Some were flipped in all rows.
         keep: the keep rate p.
         blocks: block of each row ``(rows,)``; rows of different blocks are independent.
     """
     weight = keep * (1 - keep)
-    variance, variance_rows, mean = flip_variance(base, f_base, differences, keep, blocks)
-    variance = within_efron_stein(variance, weight * (differences**2).mean(axis=0))
-    first, total, effect = indices_of(differences, weight, blocks, variance, variance_rows)
+    alike = _features_by_rows(differences)
+    # The variance has all rows in any case; its control variate may leave features out.
+    always = alike[len(base)]
+    variance, variance_rows, mean = flip_variance(
+        base[:, always], f_base, differences[:, always], keep, blocks
+    )
+    squares = np.empty(differences.shape[1:])
+    for n, features in alike.items():
+        squares[features] = (differences[:n, features] ** 2).mean(axis=0)
+    variance = within_efron_stein(variance, weight * squares)
+    parts = [
+        indices_of(differences[:n, features], weight, blocks[:n], variance, variance_rows[:n])
+        for n, features in alike.items()
+    ]
+    first, total, effect = (
+        _joined(samples, list(alike.values()), differences.shape)
+        for samples in zip(*parts, strict=True)
+    )
     return Estimate(first, total, effect, variance, mean, variance_rows)
+
+
+def _features_by_rows(differences: Floats) -> dict[int, Integers | slice]:
+    """The features that were flipped in the first n rows and no more, by n."""
+    n_flipped = np.count_nonzero(~np.isnan(differences[..., 0]), axis=0)
+    numbers = np.unique(n_flipped).tolist()
+    if len(numbers) == 1:
+        return {numbers[0]: slice(None)}
+    return {n: np.flatnonzero(n_flipped == n) for n in numbers}
+
+
+def _joined(
+    parts: Sequence[Samples], features: Sequence[Integers | slice], shape: tuple[int, ...]
+) -> Samples:
+    """The samples of all features from those of some; NaN in the rows that a part lacks."""
+    if len(parts) == 1:
+        return parts[0]
+    value, rows, ranked = np.empty(shape[1:]), np.full(shape, np.nan), np.full(shape, np.nan)
+    for part, own in zip(parts, features, strict=True):
+        assert part.rows is not None
+        assert part.ranked is not None
+        value[own] = part.value
+        rows[: len(part.rows), own] = part.rows
+        ranked[: len(part.rows), own] = part.ranked
+    return Samples(value, rows, parts[0].is_square, ranked)
 
 
 def indices_of(

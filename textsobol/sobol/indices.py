@@ -31,6 +31,8 @@ class Settings:
     groups: tuple[int, ...] | None
     members: str
     pairs: int | tuple[tuple[int, int], ...] | None
+    precision: float | None
+    stable_top: int
     version: str
 
 
@@ -162,6 +164,8 @@ class SobolIndices(IndexTable):
         settings: what made this result.
         pairs: indices of pairs, when asked for.
         decomposition: all interactions of any order, from ``exact``.
+        stable: whether the top is as stable as ``precision`` asks; ``None`` when nothing was
+            asked.
     """
 
     signed: Floats
@@ -172,6 +176,7 @@ class SobolIndices(IndexTable):
     settings: Settings
     pairs: PairIndices | None
     decomposition: Hoeffding | None
+    stable: bool | None = None
 
     def __repr__(self) -> str:
         """The features with the highest total index, a line each."""

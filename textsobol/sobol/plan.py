@@ -16,6 +16,7 @@ ESTIMATORS = ("flip", "exact", *PICK_FREEZE)
 SIGNS = ("mean", "occlusion", None)
 MEMBERS = ("together", "independent")
 DEFAULT_ROWS = 32  # the paper's N
+MOST_ROWS = 64  # base rows' worth of passes to find a stable top with, when no budget is given
 MOST_EXACT_FEATURES = 20  # a million masks
 
 Pairs = int | Sequence[tuple[int, int]]
@@ -32,12 +33,16 @@ class Plan:
         estimator: name of the estimator, never ``auto``.
         design: name of the design; ``None`` for ``exact``.
         keep: keep rate, or ``None`` for real-valued masks.
-        n_base: number of base rows N; 0 for ``exact``.
+        n_base: number of base rows N; 0 for ``exact``. With a ``precision``, what the passes buy
+            as long as every feature is flipped.
+        most_base: most base rows, with a ``precision``; ``None`` for as many as can be paid.
         pairs: the pairs asked for ``(pairs, 2)``, or ``None``.
         top_pairs: number of top features whose pairs are asked for, or 0.
         sign: where the sign of a signed index comes from.
         budget: forward passes allowed, or ``None``.
         seed: of the design.
+        precision: stability of the top at which to stop, or ``None`` for a fixed number of rows.
+        stable_top: number of features at that top.
     """
 
     n_features: int
@@ -47,11 +52,14 @@ class Plan:
     design: str | None
     keep: float | None
     n_base: int
+    most_base: int | None
     pairs: Integers | None
     top_pairs: int
     sign: str | None
     budget: int | None
     seed: int
+    precision: float | None
+    stable_top: int
 
     @property
     def n_indices(self) -> int:
@@ -93,6 +101,18 @@ class Plan:
         return 1 + self.n_indices if self.sign == "occlusion" else 0
 
     @property
+    def passes(self) -> int:
+        """Rows that may be scored for base rows and flips."""
+        if self.budget is None:
+            return self.n_base * self.rows_a_base_row
+        return self.budget - self.extra_rows
+
+    @property
+    def usual_base(self) -> int:
+        """Number of base rows when nothing else is said."""
+        return DEFAULT_ROWS if self.precision is None else MOST_ROWS
+
+    @property
     def n_rows(self) -> int:
         """Rows of the whole design, repeats included."""
         rows = 2**self.n_units if self.estimator == "exact" else self.n_base * self.rows_a_base_row
@@ -112,6 +132,8 @@ def make_plan(
     groups: ArrayLike | None,
     members: str,
     pairs: Pairs | None,
+    precision: float | None,
+    stable_top: int,
 ) -> Plan:
     """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
     n_features = _whole_number("n_features", n_features)
@@ -131,6 +153,7 @@ def make_plan(
             raise ValueError(f"{name}={number}: must be at least 1")
     if _whole_number("seed", seed) < 0:
         raise ValueError(f"seed={seed}: must be 0 or more")
+    _check_precision(precision, stable_top)
 
     if groups is None:
         members = "together"
@@ -144,11 +167,14 @@ def make_plan(
         design=design,
         keep=keep,
         n_base=0,
+        most_base=None,
         pairs=chosen,
         top_pairs=top,
         sign=sign,
         budget=budget,
         seed=seed,
+        precision=precision,
+        stable_top=stable_top,
     )
     if estimator == "auto":
         estimator = _best_estimator(plan, rows)
@@ -160,7 +186,18 @@ def make_plan(
     if estimator == "exact":
         _check_exact(plan)
         return plan
-    return replace(plan, n_base=_affordable_base_rows(plan, rows))
+    return replace(plan, n_base=_affordable_base_rows(plan, rows), most_base=rows)
+
+
+def _check_precision(precision: float | None, stable_top: int) -> None:
+    if precision is not None and not isinstance(precision, float | int | np.number):
+        raise TypeError(f"precision={precision!r}: must be a number between 0 and 1, or None")
+    if precision is not None and not 0 < precision < 1:
+        raise ValueError(
+            f"precision={precision}: must lie between 0 and 1, both excluded, for example 0.95"
+        )
+    if _whole_number("stable_top", stable_top) < 1:
+        raise ValueError(f"stable_top={stable_top}: must be at least 1")
 
 
 def _whole_number(name: str, value: object) -> int:
@@ -191,7 +228,7 @@ def _best_estimator(plan: Plan, rows: int | None) -> str:
         return "jansen"
     allowances = [] if plan.budget is None else [plan.budget]
     if rows is not None or plan.budget is None:
-        allowances.append((rows or DEFAULT_ROWS) * (plan.n_units + 1))
+        allowances.append((rows or plan.usual_base) * (plan.n_units + 1))
     if plan.n_units <= MOST_EXACT_FEATURES and 2**plan.n_units <= min(allowances):
         return "exact"
     return "jansen" if plan.members == "independent" else "flip"
@@ -209,6 +246,12 @@ def _check_estimator(plan: Plan, rows: int | None) -> None:
             "estimator='flip' flips a group as a whole; use members='together', or "
             "estimator='jansen' for members that are masked independently"
         )
+    if plan.precision is not None and plan.estimator not in ("flip", "exact"):
+        raise ValueError(
+            f"precision needs estimator='flip', 'auto' or 'exact', not {plan.estimator!r}"
+        )
+    if plan.precision is not None and plan.n_pairs:
+        raise ValueError("pairs need a fixed number of rows: leave out precision, or pairs")
     if plan.n_pairs and plan.estimator not in ("flip", "exact"):
         raise ValueError(f"pairs need estimator='flip' or 'exact', not {plan.estimator!r}")
     if plan.n_pairs and plan.members == "independent":
@@ -235,7 +278,7 @@ def _affordable_base_rows(plan: Plan, rows: int | None) -> int:
     if rows is not None and rows < least:
         raise ValueError(f"rows={rows}: estimator={plan.estimator!r} needs at least {least}")
     if plan.budget is None:
-        return DEFAULT_ROWS if rows is None else rows
+        return plan.usual_base if rows is None else rows
     affordable = (plan.budget - plan.extra_rows) // plan.rows_a_base_row
     if affordable < least:
         smallest = least * plan.rows_a_base_row + plan.extra_rows

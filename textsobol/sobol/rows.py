@@ -19,14 +19,20 @@ def piece_rows(n_features: int) -> int:
     return max(1, PIECE_CELLS // n_features)
 
 
-def base_and_flips(base: Array) -> Iterator[Array]:
-    """Each base row, followed by itself with feature 0, 1, ... flipped: N(d + 1) rows."""
+def base_and_flips(base: Array, features: Integers | None = None) -> Iterator[Array]:
+    """Each base row, followed by itself with one feature flipped: N(d + 1) rows.
+
+    Args:
+        base: masks ``(N, features)``.
+        features: those that are flipped, one after another; all by default.
+    """
     n_features = base.shape[1]
+    features = np.arange(n_features) if features is None else features
+    step = piece_rows(n_features)
     for row in base:
         yield row[None]
-        for start in range(0, n_features, piece_rows(n_features)):
-            features = np.arange(start, min(start + piece_rows(n_features), n_features))
-            yield _with_flipped(row, features[:, None])
+        for start in range(0, len(features), step):
+            yield _with_flipped(row, features[start : start + step, None])
 
 
 def pair_flips(base: Array, pairs: Integers) -> Iterator[Array]:

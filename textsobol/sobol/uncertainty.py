@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import stdtrit
 
-from textsobol.sobol.arrays import Floats
+from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Samples
 
 
@@ -16,10 +16,14 @@ def standard_error(samples: Samples) -> Floats:
     """
     if samples.rows is None:
         return np.zeros_like(samples.value)
-    n_rows = len(samples.rows)
-    if n_rows == 1:
+    if len(samples.rows) == 1:
         return np.full_like(samples.value, np.inf)
-    return np.asarray(samples.rows.std(axis=0, ddof=1) / np.sqrt(n_rows))
+    return np.asarray(np.nanstd(samples.rows, axis=0, ddof=1) / np.sqrt(_n_rows(samples.rows)))
+
+
+def _n_rows(rows: Floats) -> Integers:
+    """Rows of each feature and label: some features may have fewer than others."""
+    return np.asarray(np.count_nonzero(~np.isnan(rows), axis=0))
 
 
 def margin(samples: Samples, level: float) -> Floats:
@@ -34,14 +38,14 @@ def margin(samples: Samples, level: float) -> Floats:
     error = standard_error(samples)
     if samples.rows is None or len(samples.rows) == 1:
         return error
-    n_rows = len(samples.rows)
-    deviations = samples.rows - samples.rows.mean(axis=0)
-    variance = (deviations**2).mean(axis=0)
-    fourth = (deviations**4).mean(axis=0)
+    n_rows = _n_rows(samples.rows)
+    deviations = samples.rows - np.nanmean(samples.rows, axis=0)
+    variance = np.nanmean(deviations**2, axis=0)
+    fourth = np.nanmean(deviations**4, axis=0)
     # kurtosis - 1, times the squared variance; 0 when all rows lie at two points
     excess = fourth - variance**2
     freedom = 2 * n_rows * variance**2 / np.where(excess > 0, excess, np.inf)
-    freedom = np.clip(np.where(excess > 0, freedom, np.inf), min(2, n_rows - 1), n_rows - 1)
+    freedom = np.clip(np.where(excess > 0, freedom, np.inf), np.minimum(2, n_rows - 1), n_rows - 1)
     return np.asarray(error * stdtrit(freedom, 0.5 + level / 2))
 
 
@@ -76,7 +80,8 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
     """How often each feature is among the k largest means when base rows are resampled.
 
     Args:
-        rows: what is averaged ``(rows, features, labels)``; the largest means are on top.
+        rows: what is averaged ``(rows, features, labels)``; the largest means are on top. NaN
+            where a feature has fewer rows than others.
         k: number of features at the top.
         resamples: number of bootstrap resamples.
         seed: of the bootstrap.
@@ -88,9 +93,13 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
     n_rows, n_features, n_labels = rows.shape
     rng = np.random.default_rng(seed)
     counts = np.zeros((n_features, n_labels))
+    is_known = ~np.isnan(rows[..., 0])
+    rows = np.where(is_known[..., None], rows, 0.0)
     for _ in range(resamples):
         drawn = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows))
-        means = np.tensordot(drawn, rows, axes=1)
+        sums = np.tensordot(drawn, rows, axes=1)
+        # 1 for features with all rows
+        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, None]
         means = np.abs(means) if signed else means
         shuffle = rng.permutation(n_features)
         top = shuffle[np.argsort(-means[shuffle], axis=0, kind="stable")[:k]]

@@ -138,6 +138,8 @@ class TextExplainer:
         sign: str | None = "mean",
         seed: int = 0,
         interactions: int = 0,
+        precision: float | None = None,
+        stable_top: int = 5,
         whatif: bool = False,
     ) -> TextExplanation:
         """Explain a text, or a pair (premise, hypothesis).
@@ -150,7 +152,7 @@ class TextExplainer:
             labels: labels to analyse; all by default, from the same forward passes.
             method: ``focus`` (see `stream`), ``sobol``, or another one to compare with; see
                 `textsobol.methods`. By default ``focus``, or ``sobol`` where a setting is given
-                that only it has: ``estimator`` or ``sign``.
+                that only it has: ``estimator``, ``sign`` or ``precision``.
             estimator: see `textsobol.sobol_indices`.
             design: see `textsobol.sobol_indices`.
             sign: see `textsobol.sobol_indices`.
@@ -159,6 +161,10 @@ class TextExplainer:
             seed: the same seed gives the same explanation.
             interactions: also analyse all pairs of that many words, those with the highest
                 total index; with ``flip`` one more forward pass a pair and base row.
+            precision: of ``sobol``: instead of a fixed number of base rows, go on until the words
+                with the highest total index are the same ones in this share of bootstrap
+                resamples, for example 0.95; up to ``budget``, or 64 base rows' worth of passes.
+            stable_top: number of words that ``precision`` is about.
             whatif: also ask the classifier what it says when the words that speak most for a
                 label are deleted one after another, for the five likeliest labels and the one
                 looked at: up to 20 masked texts a label, on top of the budget.
@@ -170,7 +176,7 @@ class TextExplainer:
         start = time.perf_counter()
         given = {
             "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-            "interactions": interactions,
+            "interactions": interactions, "precision": precision, "stable_top": stable_top,
         }  # fmt: skip
         method = chosen_method(method, given)
         known = method_named(method, TEXT_METHODS)
@@ -189,7 +195,7 @@ class TextExplainer:
                     known, budget, d, noun="words", passes=passes,
                     usual=lambda d: default_budget(d + n_pairs),
                 )  # fmt: skip
-            elif budget is None and rows is None:
+            elif budget is None and rows is None and precision is None:
                 budget = passes * default_budget(d + n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
