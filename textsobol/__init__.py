@@ -19,12 +19,14 @@ __all__ = [
     "TextExplanation",
     "WindowWarning",
     "__version__",
+    "read_explanations",
     "save_comparison",
     "save_report",
     "sobol_indices",
 ]
 
 if TYPE_CHECKING:
+    from textsobol.corpus.explained import read_explanations
     from textsobol.image.explainer import ImageExplainer
     from textsobol.image.explanation import ImageExplanation
     from textsobol.render.files import save_comparison, save_report
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
     "ImageExplanation": "textsobol.image.explanation",
+    "read_explanations": "textsobol.corpus.explained",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",

@@ -56,7 +56,9 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     elif "base_rows" in settings:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
-    return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
+    if "seconds" in cost:  # not of a corpus, whose texts are explained together
+        facts.append(f"{cost['seconds']:.1f} s")
+    return f"{settings['model']}: {', '.join(facts)}"
 
 
 def show_picture(explanation: ImageExplanation, console: Console) -> None:

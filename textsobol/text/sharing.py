@@ -67,11 +67,11 @@ def run_together(
         most_size: sum of the sizes of those; a larger one runs alone.
 
     Example:
-        >>> def asking(word):
-        ...     return lambda: together("it", [word], lambda words: [f"{w} of {words}" for w in words])
-        >>> found = run_together([(1, asking("a")), (1, asking("b"))], most=2, most_size=9)
-        >>> [outcome.value for outcome in found]
-        [["a of ['a', 'b']"], ["b of ['a', 'b']"]]
+        >>> def met(words):
+        ...     return [f"{word} of {len(words)}" for word in words]
+        >>> tasks = [(1, lambda: together("it", ["a"], met)), (1, lambda: together("it", "b", met))]
+        >>> [outcome.value for outcome in run_together(tasks, most=2, most_size=9)]
+        [['a of 2'], ['b of 2']]
     """
     waiting = deque(_Task(number, size, run) for number, (size, run) in enumerate(tasks))
     live: list[_Task[T]] = []
