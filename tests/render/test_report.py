@@ -13,9 +13,9 @@ from tests.render.conftest import Look
 from tests.render.samples import LABELS, sentiment
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, save_report
+from textsobol.corpus.words import corpus_words
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
-from textsobol.text.corpus import corpus_words
 
 TEXTS = [
     "A good film.",

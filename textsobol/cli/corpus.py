@@ -6,8 +6,17 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
 
-from textsobol.cli.output import EXPECTED, fail, hush_transformers, tell, told_warnings
+from textsobol.cli.options import Quiet
+from textsobol.cli.output import (
+    EXPECTED,
+    check_suffix,
+    fail,
+    hush_transformers,
+    tell,
+    told_warnings,
+)
 
 SOME_FAILED = 3
 """Exit code of a job that is finished, but could not explain all texts."""
@@ -113,6 +122,9 @@ def explain_many(
         raise typer.BadParameter("--out needs a file of texts, a directory of such, or a hub id")
     start = time.monotonic()
     try:
+        from textsobol.corpus.names import files_of
+
+        files_of(source)  # before the model, which takes longer
         hush_transformers()
         from textsobol.text.explainer import TextExplainer
 
@@ -135,6 +147,66 @@ def explain_many(
     tell(f"{said} ({duration(time.monotonic() - start)})", quiet=False)
     if found.failed:
         raise typer.Exit(SOME_FAILED)
+
+
+def report(
+    directory: Annotated[
+        Path, typer.Argument(help="What textsobol explain --out has written.", exists=True)
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page: words, phrases and some texts.", show_default=False),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write all words and phrases as CSV.", show_default=False)
+    ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="The same as Parquet.", show_default=False)
+    ] = None,
+    texts: Annotated[int, typer.Option(help="Texts on the page, drawn by lot.", min=1)] = 200,
+    min_texts: Annotated[
+        int | None,
+        typer.Option(
+            help="Texts that a listed word or phrase must be in. By default 2, or one of 1,000.",
+            show_default=False,
+            min=1,
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Words and phrases to list for each label.")] = 10,
+    quiet: Quiet = False,
+) -> None:
+    """The words and phrases that push to each label, over all texts that were explained.
+
+    For example:
+
+    textsobol report explained/ --html report.html --csv words.csv
+    """
+    check_suffix("--html", html, (".html",))
+    check_suffix("--csv", csv, (".csv",))
+    check_suffix("--parquet", parquet, (".parquet",))
+    try:
+        from textsobol.corpus.explained import read_explanations
+        from textsobol.corpus.view import corpus_view, drawn_texts, save_words
+        from textsobol.render.terminal_corpus import show_corpus
+
+        found = read_explanations(directory)
+        view = corpus_view(found, sample=texts if html else 0, least_texts=min_texts)
+        if not view.texts:
+            raise ValueError(f"{directory} holds no text that could be explained")
+        if html is not None:
+            from textsobol.render.report import report_html
+
+            page = report_html(drawn_texts(found, view), view=view)
+            html.write_text(page, encoding="utf-8")
+        for path in filter(None, (csv, parquet)):
+            save_words([*view.words, *view.phrases], path)
+    except EXPECTED as error:
+        fail(error)
+    show_corpus(view, Console(), top=top)
+    if not found.is_finished:
+        tell("the job is not finished: these are the texts so far", quiet=quiet)
+    for path in filter(None, (html, csv, parquet)):
+        tell(f"wrote {path}", quiet=quiet)
 
 
 def _stopped(out: Path) -> NoReturn:
