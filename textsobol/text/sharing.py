@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -55,7 +55,7 @@ class Outcome(Generic[T]):
 
 def run_together(
     tasks: Iterable[tuple[int, Callable[[], T]]], *, most: int, most_size: int
-) -> Iterator[Outcome[T]]:
+) -> Generator[Outcome[T], None, None]:
     """Run tasks at the same time, so that what they ask for by `together` is done together.
 
     The tasks begin in the order given, as others end. What each returns or raises comes as soon
