@@ -42,25 +42,35 @@ def run_on_ray(
     with _connected(cluster) as ray:
         import pyarrow as pa
 
-        context = ray.data.DataContext.get_current().copy()
-        context.enable_progress_bars = False
         by_number = {plan.number: plan for plan in plans}
         # The model goes to the object store once, not along with every shard.
         holding = ray.put((job, data))
-        with ray.data.DataContext.current(context):
-            tables = ray.data.from_items(
-                [asdict(plan) for plan in plans], override_num_blocks=len(plans)
-            ).map_batches(
-                _Explaining,
-                fn_constructor_args=(_Held(holding), cluster.gpus_per_actor > 0),
-                batch_size=1,
-                compute=ray.data.ActorPoolStrategy(size=min(cluster.actors, len(plans))),
-                num_cpus=1,
-                num_gpus=cluster.gpus_per_actor,
-            )
+        tables = ray.data.from_items(
+            [asdict(plan) for plan in plans], override_num_blocks=len(plans)
+        ).map_batches(
+            _Explaining,
+            fn_constructor_args=(_Held(holding), cluster.gpus_per_actor > 0),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(cluster.actors, len(plans))),
+            num_cpus=1,
+            num_gpus=cluster.gpus_per_actor,
+        )
+        with _no_bars(ray):
             for row in tables.iter_rows():
                 with pa.ipc.open_stream(row["table"]) as stream:
                     yield by_number[int(row["number"])], stream.read_all()
+
+
+@contextmanager
+def _no_bars(ray: Any) -> Iterator[None]:
+    """The job has a bar of its own."""
+    context = ray.data.DataContext.get_current()
+    was_shown = context.enable_progress_bars
+    context.enable_progress_bars = False
+    try:
+        yield
+    finally:
+        context.enable_progress_bars = was_shown
 
 
 class _Held:
