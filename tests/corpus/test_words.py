@@ -166,7 +166,9 @@ def test_texts_are_drawn_by_their_ids(tmp_path: Path) -> None:
         found = read_explanations(tmp_path / name)
         texts = [one.text for one in drawn_texts(found, corpus_view(found, sample=6))]
         order = [row["text"] for row in own]
-        assert texts == sorted(texts, key=order.index), "in the order of the input"
+        assert texts == sorted(texts, key=lambda text: order.index(str(text))), (
+            "in the order of the input"
+        )
         drawn.append(set(texts))
     assert drawn[0] == drawn[1]
     assert len(drawn[0]) == 6
