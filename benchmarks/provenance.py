@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
+from textsobol.digests import digest_of, weights_of
 
-def digest_of(parts: Iterable[bytes]) -> str:
-    """A short name for data, another one for other data."""
-    told = hashlib.blake2b(digest_size=8)
-    for part in parts:
-        told.update(part)
-    return told.hexdigest()
-
-
-def weights_of(model: Any) -> str:
-    """A short name for the weights of a torch model."""
-    import torch
-
-    def parts() -> Iterator[bytes]:
-        for name, values in model.state_dict().items():
-            yield name.encode()
-            # As bytes: numpy has no bfloat16. Flat, for a single number cannot be viewed as others.
-            raw = values.cpu().contiguous().reshape(-1).view(torch.uint8)
-            yield raw.numpy().tobytes()
-
-    return digest_of(parts())
+__all__ = ["command_of", "digest_of", "versions_of", "weights_of", "without_out", "without_place"]
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str | None]:

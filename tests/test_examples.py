@@ -10,8 +10,10 @@ from nbclient import NotebookClient
 
 HERE = Path(__file__).parent.parent / "examples"
 WRITTEN = {
+    "corpus": ["explained", "report.html", "reviews.csv", "words.csv"],
     "highlight_html": ["review.html", "review.png"],
     "image": ["picture.png"],
+    "ray_corpus": ["explained"],
     "report": ["comparison.html", "report.html"],
 }
 

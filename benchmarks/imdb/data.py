@@ -3,15 +3,15 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.provenance import digest_of
+from textsobol.corpus import reading
+from textsobol.corpus.names import files_of
 
 HUB_ID = "stanfordnlp/imdb"
-_FORMATS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
 
 
 def load(source: str, split: str) -> Any:
@@ -21,26 +21,12 @@ def load(source: str, split: str) -> Any:
         source: a hub id, or a JSON lines, CSV or Parquet file, compressed or not.
         split: of a hub data set, such as ``train``.
     """
-    from datasets import load_dataset
-
-    path = Path(source)
-    if not path.exists() and (any(s in _FORMATS for s in path.suffixes) or path.is_absolute()):
-        raise SystemExit(f"there is no file {source!r}")
-    if path.exists():
-        suffix = next((s for s in path.suffixes if s in _FORMATS), None)
-        if suffix is None:
-            raise SystemExit(
-                f"{source}: known files are {', '.join(_FORMATS)}, plain or compressed"
-            )
-        data = load_dataset(_FORMATS[suffix], data_files=str(path), split="train")
-    else:
-        try:
-            data = load_dataset(source, split=split)
-        except (OSError, ValueError) as error:
-            raise SystemExit(
-                f"cannot fetch {source!r} from the hub ({str(error).splitlines()[0]}); give a "
-                f"JSON lines, CSV or Parquet file with the columns text and label"
-            ) from None
+    try:
+        data = reading.load(source, split if not files_of(source) else None)
+    except ValueError as error:
+        raise SystemExit(
+            f"{error}. Give a JSON lines, CSV or Parquet file with the columns text and label"
+        ) from None
     missing = {"text", "label"} - set(data.column_names)
     if missing:
         raise SystemExit(f"{source} has no column {', '.join(sorted(missing))}")

@@ -106,7 +106,7 @@ def differences_table(run: Run) -> Table:
 def _difference(theirs: Variant, ours: Variant | None) -> Cell:
     if ours is None or not theirs.lines.keys() & ours.lines.keys():
         return Cell("")
-    found = paired_difference(*(_deletions(v) for v in (theirs, ours)))
+    found = paired_difference(_deletions(theirs), _deletions(ours))
     after = f"{interval(found, sign=True)}, n = {found.n}"
     return Cell(decimal(found.mean, sign=True), after=after)
 

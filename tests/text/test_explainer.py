@@ -25,7 +25,7 @@ def counting(texts: list[str]) -> np.ndarray:
 def test_the_words_that_the_model_looks_at_come_first(family: str, perturbation: str) -> None:
     tok = tokenizer(family)
     explainer = TextExplainer(counting_bert(tok), tok, perturbation=perturbation)
-    explanation = explainer(TEXT)
+    explanation = explainer(TEXT, method="sobol")
     positive = {word: score for word, score, _ in explanation.for_label("LABEL_1").top(2)}
     assert set(positive) == {"good", "bad"}
     assert positive["good"] > 0 > positive["bad"]

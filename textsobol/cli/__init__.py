@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from textsobol import __version__
+from textsobol.cli.corpus import report
 from textsobol.cli.pictures import image
 from textsobol.cli.texts import compare, explain
 
@@ -32,5 +33,5 @@ def main(
     """Which words of a text, or regions of a picture, made a classifier decide as it did?"""
 
 
-for command in (explain, compare, image):
+for command in (explain, report, compare, image):
     app.command()(command)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from textsobol.cli import corpus
 from textsobol.cli.options import (
     AsJson,
     Cache,
@@ -47,7 +48,9 @@ def explain(
     text: Annotated[
         str | None,
         typer.Argument(
-            help="The text, a file with a text, or - for standard input.", show_default=False
+            help="The text, a file with a text, or - for standard input; with --out a file of many "
+            "texts (Parquet, CSV, JSON lines), a directory of such files, or a hub id.",
+            show_default=False,
         ),
     ] = None,
     model: Annotated[
@@ -138,9 +141,21 @@ def explain(
     concurrency: Concurrency = 8,
     function_to_apply: FunctionToApply = None,
     as_json: AsJson = False,
+    out: corpus.Out = None,
+    column: corpus.Column = "text",
+    pair_column: corpus.PairColumn = None,
+    id_column: corpus.IdColumn = None,
+    split: corpus.Split = None,
+    limit: corpus.Limit = None,
+    shard_size: corpus.ShardSize = 128,
+    retry_failed: corpus.RetryFailed = False,
+    engine: corpus.Engine = "local",
+    actors: corpus.Actors = 2,
+    gpus_per_actor: corpus.GpusPerActor = 0.0,
+    address: corpus.Address = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a text: highlight the words that made the model decide.
+    """Explain a text, or many: find the words that made the model decide.
 
     Words that speak for the label have positive scores, words against it negative ones. A
     score is the word's effect on the label's log-odds as the strongest words go one after another;
@@ -156,6 +171,8 @@ def explain(
 
     cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
 
+    textsobol explain reviews.parquet --column text --out explained/
+
     textsobol explain review.txt --endpoint https://HOST/ --cache answers
     """
     if endpoint is None and (cache or function_to_apply) is not None:
@@ -168,43 +185,42 @@ def explain(
     check_suffix("--png", png, (".png", ".svg"))
     if png is not None and find_spec("matplotlib") is None:
         fail(ImportError('--png needs matplotlib: pip install "textsobol[plot]"'))
+    making = {
+        "model": model
+        if endpoint is None
+        else _elsewhere(endpoint, token, cache, concurrency, function_to_apply),
+        "unit": unit,
+        "perturbation": perturbation,
+        "score": score.value,
+        "ignore": ignore.split(",") if ignore and ignore != "stopwords" else ignore,
+    }
+    asking = {
+        "method": method,
+        "budget": budget,
+        "keep": keep,
+        "seed": seed,
+        "interactions": interactions,
+        "precision": precision,
+        "stable_top": stable_top,
+        "label": label,
+        "whatif": (html or png) is not None if whatif is None else whatif,
+    }
+    if out is not None:
+        corpus.check_alone({"--html": html, "--png": png, "--json": as_json})
+        job = {
+            "out": out, "column": column, "pair_column": pair_column, "id_column": id_column,
+            "split": split, "limit": limit, "shard_size": shard_size,
+            "retry_failed": retry_failed, "engine": engine, "actors": actors,
+            "gpus_per_actor": gpus_per_actor, "address": address,
+        }  # fmt: skip
+        corpus.explain_many(text, making, {**job, **asking}, quiet=quiet)
+        return
+    corpus.check_is_one_text(text)
     content = _content(text)
     if not content.strip():
         fail(ValueError("nothing to explain: the text is empty or blank"))
     try:
-        asked: Any = model
-        if endpoint is not None:
-            from textsobol.endpoints.hub import endpoint as elsewhere
-
-            asked = elsewhere(
-                endpoint,
-                token=token,
-                cache=cache,
-                concurrency=concurrency,
-                function_to_apply=None if function_to_apply is None else function_to_apply.value,
-            )
-        (explanation,) = _explain(
-            content,
-            {
-                "model": asked,
-                "unit": unit,
-                "perturbation": perturbation,
-                "score": score.value,
-                "ignore": ignore.split(",") if ignore and ignore != "stopwords" else ignore,
-            },
-            {
-                "method": method,
-                "budget": budget,
-                "keep": keep,
-                "seed": seed,
-                "interactions": interactions,
-                "precision": precision,
-                "stable_top": stable_top,
-                "label": label,
-                "whatif": (html or png) is not None if whatif is None else whatif,
-            },
-            quiet=quiet,
-        )
+        (explanation,) = _explain(content, making, asking, quiet=quiet)
         for path in filter(None, (html, png)):
             explanation.save(path)
     except EXPECTED as error:
@@ -219,6 +235,28 @@ def explain(
     show(explanation, Console(), top=top)
     for path in filter(None, (html, png)):
         tell(f"wrote {path}", quiet=quiet)
+
+
+def _elsewhere(
+    address: str,
+    token: str | None,
+    cache: Path | None,
+    concurrency: int,
+    function_to_apply: Any,
+) -> Any:
+    """The model behind an address."""
+    from textsobol.endpoints.hub import endpoint
+
+    try:
+        return endpoint(
+            address,
+            token=token,
+            cache=cache,
+            concurrency=concurrency,
+            function_to_apply=None if function_to_apply is None else function_to_apply.value,
+        )
+    except EXPECTED as error:
+        fail(error)
 
 
 def compare(

@@ -96,10 +96,12 @@ def stages(
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
         yield attribution(first, beginning(own))
+    assert first.indices is not None
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
     left = 2**63 if is_exact else budget - evaluator.n_distinct
-    path = follow(lambda masks: of_target(masks[:, units]), own, rows=left)
+    floor = float(first.indices.mean[game.target])  # less than a random part of the input has
+    path = follow(lambda masks: of_target(masks[:, units]), own, rows=left, floor=floor)
     found = beginning(own)
     for found in islice(path, 1, None):
         yield attribution(first, found)

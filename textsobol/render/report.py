@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
 from textsobol.render.page import SCRIPTS, footer_of, render, shown_value
 from textsobol.render.view import Piece, finite, page_data, parts_of, shown
-from textsobol.text.corpus import CorpusWord, corpus_words
 
 if TYPE_CHECKING:
+    from textsobol.corpus.view import CorpusView
     from textsobol.text.explanation import TextExplanation
 
 _LISTED = 100  # words of the corpus for and against each label, in each order
@@ -22,8 +23,16 @@ def report_html(
     *,
     truth: Iterable[str | int | None] | None = None,
     title: str = "Explained texts",
+    view: CorpusView | None = None,
 ) -> str:
-    """A page of many explanations; see `textsobol.save_report`."""
+    """A page of many explanations; see `textsobol.save_report`.
+
+    Args:
+        explanations: the texts that can be looked at.
+        truth: their true labels.
+        title: heading of the page.
+        view: words of more texts than those, which were drawn from them.
+    """
     from textsobol.text.explanation import TextExplanation
 
     if isinstance(explanations, TextExplanation):
@@ -47,8 +56,10 @@ def report_html(
         title=title,
         data={
             "items": [_item_data(explanation) for explanation in explanations],
-            "corpus": _corpus(explanations),
+            "corpus": _corpus(explanations, view),
         },
+        n_texts=len(explanations) if view is None else view.texts,
+        n_failed=0 if view is None else view.failed,
         items=items,
         labels=sorted({item["prediction"] for item in items}),
         n_right=sum(known) if known else None,
@@ -106,27 +117,31 @@ def _signed_length(piece: Piece) -> int:
     return length if piece.status is not None else -length
 
 
-def _corpus(explanations: Sequence[TextExplanation]) -> list[tuple[str, list[list[Any]]]]:
+def _corpus(
+    explanations: Sequence[TextExplanation], view: CorpusView | None
+) -> list[tuple[str, list[list[Any]], list[list[Any]]]]:
     """For every label the words that come first for it and against it, in any of the orders.
 
-    Labels that are predicted often come first.
+    The same of phrases. Labels that are predicted often come first.
     """
-    by_label: dict[str, list[CorpusWord]] = {}
-    for word in corpus_words(explanations):
-        by_label.setdefault(word.label, []).append(word)
-    predicted = Counter(explanation.prediction for explanation in explanations)
+    if view is None:
+        words, phrases = corpus_words(explanations), corpus_phrases(explanations)
+        predicted = Counter(explanation.prediction for explanation in explanations)
+    else:
+        words, phrases, predicted = list(view.words), list(view.phrases), Counter(view.predicted)
+    labels = sorted({word.label for word in words}, key=lambda label: (-predicted[label], label))
     return [
-        (
-            shown(label),
-            [
-                [shown(word.word), word.texts, word.occurrences, word.score, finite(word.effect)]
-                for word in _first_in_any_order(words)
-            ],
-        )
-        for label, words in sorted(
-            by_label.items(), key=lambda item: (-predicted[item[0]], item[0])
-        )
+        (shown(label), _listed(words, label), _listed(phrases, label))  # the page's own order
+        for label in labels
     ]
+
+
+def _listed(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
+    return [
+        [shown(word.word), word.texts, word.occurrences, word.score, finite(word.effect),
+         finite(word.low), finite(word.high)]
+        for word in _first_in_any_order([word for word in words if word.label == label])
+    ]  # fmt: skip
 
 
 def _first_in_any_order(words: Sequence[CorpusWord]) -> list[CorpusWord]:

@@ -57,7 +57,9 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
         sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
         facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
     facts += _paid(cost)
-    return f"{settings['model']}: {', '.join(facts)}, {cost['seconds']:.1f} s"
+    if "seconds" in cost:  # not of a corpus, whose texts are explained together
+        facts.append(f"{cost['seconds']:.1f} s")
+    return f"{settings['model']}: {', '.join(facts)}"
 
 
 def _paid(cost: Mapping[str, float]) -> list[str]:

@@ -34,7 +34,8 @@ class Focus:
 
     Attributes:
         order: the features that were deleted, in that order.
-        estimates: effect of each feature, the later looks on the path weighing more.
+        estimates: effect of each feature, the later looks on the path weighing more. Looks below
+            the floor of the search do not count.
     """
 
     order: Integers
@@ -60,11 +61,13 @@ class Focus:
             return scores
         shared = isotonic_regression(scores[self.order], increasing=False).x
         hair = _HAIR * np.abs(scores).max()
+        # All that was deleted spoke for the label when it went.
+        lowest = max(0.0, float(shared[-1]))
         highest = np.delete(scores, self.order).max(initial=0.0)
-        if highest > shared[-1]:
-            scores[scores > 0] *= shared[-1] / highest
+        if highest > lowest:
+            scores[scores > 0] *= lowest / highest
         # Those that share go in their order, and before what stayed.
-        least = min(highest, shared[-1])
+        least = min(highest, lowest)
         for feature, own in zip(self.order[::-1], shared[::-1], strict=True):
             least = scores[feature] = max(own, least + hair)
         return scores
@@ -75,6 +78,7 @@ def follow(
     effects: Floats,
     *,
     rows: int,
+    floor: float = -np.inf,
     depth: int = DEPTH,
     weight: float = WEIGHT,
 ) -> Iterator[Focus]:
@@ -88,6 +92,9 @@ def follow(
         score: masks ``(rows, features)`` to scores ``(rows,)`` of one label.
         effects: what is known of the features' effects ``(features,)``.
         rows: masks that may be scored, beside that of the whole input.
+        floor: a score below which the label has lost what spoke for it. What is seen there tells
+            which feature should go next, but no more what it does in the input: where little is
+            left, everything matters.
         depth: most deletions.
         weight: of what is seen on the path against what was known before.
 
@@ -103,6 +110,7 @@ def follow(
         array([0.89, 0.89, 0.1 , 0.  ])
     """
     estimates = np.array(effects, dtype=float)
+    above = estimates.copy()  # what was seen above the floor
     n_features = len(estimates)
     depth = min(depth, n_features)
     present = np.ones(n_features, dtype=bool)
@@ -123,6 +131,8 @@ def follow(
         rows -= len(ahead)
         seen = before - score(without_each(present, ahead))
         estimates[ahead] += weight * (seen - estimates[ahead])
+        if before >= floor:
+            above[ahead] = estimates[ahead]
         # A feature that does nothing must not go for the rounding of a difference.
         speak_for = estimates[ahead] > _ROUNDING * np.abs(estimates).max()
         if speak_for.any():
@@ -130,7 +140,7 @@ def follow(
             order.append(int(ahead[best]))
             present[order[-1]] = False
             before -= seen[best]
-        yield Focus(np.array(order, dtype=np.int64), estimates.copy())
+        yield Focus(np.array(order, dtype=np.int64), above.copy())
         if not speak_for.any():
             return
 

@@ -8,6 +8,8 @@ from scipy.special import stdtrit
 from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Samples
 
+_CELLS = 1_000_000  # of resampled means at a time
+
 
 def standard_error(samples: Samples) -> Floats:
     """Standard error of an estimate ``(features, labels)``.
@@ -92,18 +94,24 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
     """
     n_rows, n_features, n_labels = rows.shape
     rng = np.random.default_rng(seed)
-    counts = np.zeros((n_features, n_labels))
+    even = np.full(n_rows, 1 / n_rows)
+    draws = [(rng.multinomial(n_rows, even), rng.permutation(n_features)) for _ in range(resamples)]
+    counts = np.zeros((n_features, n_labels), dtype=np.int64)
     is_known = ~np.isnan(rows[..., 0])
     rows = np.where(is_known[..., None], rows, 0.0)
-    for _ in range(resamples):
-        drawn = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows))
+    n_at_once = max(1, _CELLS // (n_features * n_labels))
+    for start in range(0, resamples, n_at_once):
+        drawn, shuffles = map(np.stack, zip(*draws[start : start + n_at_once], strict=True))
         sums = np.tensordot(drawn, rows, axes=1)
         # 1 for features with all rows
-        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, None]
+        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, :, None]
         means = np.abs(means) if signed else means
-        shuffle = rng.permutation(n_features)
-        top = shuffle[np.argsort(-means[shuffle], axis=0, kind="stable")[:k]]
-        hits = np.take_along_axis(counts, top, axis=0)
-        hits += np.take_along_axis(means, top, axis=0) > 0
-        np.put_along_axis(counts, top, hits, axis=0)
+        shuffled = np.take_along_axis(means, shuffles[:, :, None], axis=1)
+        top = np.argsort(-shuffled, axis=1, kind="stable")[:, :k]
+        is_hit = np.take_along_axis(shuffled, top, axis=1) > 0
+        features = np.take_along_axis(shuffles, top.reshape(len(top), -1), axis=1)
+        features = features.reshape(top.shape)
+        for label in range(n_labels):
+            hit = features[:, :, label][is_hit[:, :, label]]
+            counts[:, label] += np.bincount(hit, minlength=n_features)
     return counts / resamples

@@ -2,12 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from textsobol.inference import Cost, in_evaluation, is_out_of_memory
 from textsobol.sobol.arrays import Floats, Integers
+from textsobol.text.sharing import together
 from textsobol.text.tokens import Row
 
 _PADDING = 0.05  # most padding of a row, once a batch has enough rows
@@ -49,6 +51,7 @@ class LogitRunner:
         self._known: dict[bytes, Floats] = {}
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
         self._device = next(model.parameters()).device
+        self._asked_tokens = batch_tokens
         self._batch_tokens = batch_tokens or _fitting_tokens(model, self._device.type)
         self.cost = Cost()
 
@@ -61,16 +64,31 @@ class LogitRunner:
         keys = [_key(row) for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._known}
         tick(len(rows) - len(new))
-        new_keys, new_rows = list(new), [self._readable(row) for row in new.values()]
-        lengths = np.array([len(row.ids) for row in new_rows], dtype=np.int64)
+        read = [self._readable(row) for row in new.values()]
+        # Rows of other texts may be forwarded in the same batches.
+        work = partial(self._forward_sorted, tick=tick)
+        found = together((id(self._model), self._asked_tokens), read, work)
+        for key, row, (values, width) in zip(new, read, found, strict=True):
+            self._known[key] = values
+            self.cost.rows += 1
+            self.cost.tokens += width
+            self.cost.padding += width - len(row.ids)
+        return np.stack([self._known[key] for key in keys])
+
+    def _forward_sorted(
+        self, rows: Sequence[Row], tick: Callable[[int], None]
+    ) -> list[tuple[Floats, int]]:
+        """The logits of each row ``(labels,)``, and how many tokens long it was made."""
         import torch
 
+        lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
+        found: dict[int, tuple[Floats, int]] = {}
         with in_evaluation(self._model), torch.inference_mode():
             for batch in self._batches(np.argsort(-lengths, kind="stable"), lengths):
-                values = self._forward([new_rows[k] for k in batch])
-                self._known.update(zip((new_keys[k] for k in batch), values, strict=True))
+                own = self._forward([rows[k] for k in batch])
+                found.update(zip(batch.tolist(), own, strict=True))
                 tick(len(batch))
-        return np.stack([self._known[key] for key in keys])
+        return [found[k] for k in range(len(rows))]
 
     def _readable(self, row: Row) -> Row:
         """The row, with one token in it if there is none: models cannot read nothing."""
@@ -95,21 +113,21 @@ class LogitRunner:
             yield batch
             start += len(batch)
 
-    def _forward(self, rows: Sequence[Row]) -> Floats:
+    def _forward(self, rows: Sequence[Row]) -> list[tuple[Floats, int]]:
         try:
-            return self._forward_once(rows)
+            width = max(len(row.ids) for row in rows)
+            return [(values, width) for values in self._forward_once(rows, width)]
         except Exception as error:
             if not is_out_of_memory(error) or len(rows) == 1:
                 raise
         half = len(rows) // 2
         # Later batches are made smaller too: what did not fit now will not fit then.
-        self._batch_tokens = half * max(len(row.ids) for row in rows)
-        return np.concatenate([self._forward(rows[:half]), self._forward(rows[half:])])
+        self._batch_tokens = half * width
+        return self._forward(rows[:half]) + self._forward(rows[half:])
 
-    def _forward_once(self, rows: Sequence[Row]) -> Floats:
+    def _forward_once(self, rows: Sequence[Row], longest: int) -> Floats:
         import torch
 
-        longest = max(len(row.ids) for row in rows)
         ids = np.full((len(rows), longest), self._pad or 0, dtype=np.int64)
         seen = np.zeros((len(rows), longest), dtype=np.int64)
         types = np.full((len(rows), longest), self._pad_type, dtype=np.int64)
@@ -125,9 +143,6 @@ class LogitRunner:
         logits = self._model(
             **{k: torch.from_numpy(v).to(self._device) for k, v in inputs.items()}
         ).logits
-        self.cost.rows += len(rows)
-        self.cost.tokens += ids.size
-        self.cost.padding += ids.size - sum(len(row.ids) for row in rows)
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
 
 

@@ -6,6 +6,7 @@ are afterwards what they were.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from textsobol.inference import Cost
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.batches import LogitRunner
 from textsobol.text.masked import MaskedText
+from textsobol.text.sharing import together
 from textsobol.text.tokens import (
     PaddedRows,
     Row,
@@ -292,8 +294,7 @@ class FunctionClassifier:
 
         def outputs(masks: Array, tick: Tick) -> Floats:
             rendered = masked.render(masks)
-            # Texts of about the same length share a call: that suits most functions.
-            new = sorted(set(rendered) - set(known), key=lambda text: (-len(text), text))
+            new = sorted(set(rendered) - set(known))
             tick(len(masks) - len(new))
             known.update(self.scores_of(new, cost, tick))
             return np.stack([known[text] for text in rendered])
@@ -306,13 +307,20 @@ class FunctionClassifier:
 
     def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
         """Scores ``(labels,)`` of each of the texts, which are all different."""
-        scores: dict[str, Floats] = {}
-        for start in range(0, len(texts), self._batch_texts):
-            batch = texts[start : start + self._batch_texts]
-            scores.update(zip(batch, self._call(batch), strict=True))
-            cost.rows += len(batch)
+        # Masked texts of other texts may be given in the same calls.
+        answers = together(self, texts, partial(self._answers, tick))
+        cost.rows += len(texts)
+        return dict(zip(texts, answers, strict=True))
+
+    def _answers(self, tick: Tick, texts: Sequence[str]) -> list[Floats]:
+        """Scores of different texts; those of about the same length share a call."""
+        order = sorted(set(texts), key=lambda text: (-len(text), text))
+        found: dict[str, Floats] = {}
+        for start in range(0, len(order), self._batch_texts):
+            batch = order[start : start + self._batch_texts]
+            found.update(zip(batch, self._call(batch), strict=True))
             tick(len(batch))
-        return scores
+        return [found[text] for text in texts]
 
     def _call(self, texts: list[str]) -> Floats:
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from textsobol.labels import checked_label
 from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
@@ -27,17 +29,13 @@ from textsobol.text.game import TextGame
 from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.scores import rows_of, with_scores, word_pairs
-from textsobol.text.tokens import untouched
 from textsobol.text.whatif import deletions
-from textsobol.text.window import WindowWarning, visible_lengths
-from textsobol.text.words import (
-    Ignore,
-    Segmenter,
-    checked_spans,
-    ignore_predicate,
-    segmenter_for,
-)
+from textsobol.text.window import visible_words
+from textsobol.text.words import Ignore, Segmenter, ignore_predicate, segmenter_for
 from textsobol.versions import versions
+
+if TYPE_CHECKING:
+    from textsobol.corpus.explained import ExplainedTexts
 
 
 class TextExplainer:
@@ -122,6 +120,18 @@ class TextExplainer:
     def model(self) -> Any:
         """The torch model, where there is one; it is what was given, not a copy."""
         return getattr(self._classifier, "model", None)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The model and all that was chosen with it, for the record."""
+        return {
+            "model": self._classifier.name,
+            "unit": self._unit,
+            "perturbation": self._perturbation,
+            "ignore": self._ignore,
+            **self._classifier.details,
+            "score": self._score if self._classifier.activation != "none" else "output",
+        }
 
     def __call__(
         self,
@@ -295,7 +305,7 @@ class TextExplainer:
 
     def _game(self, text: Text, labels: Sequence[str] | None, tick: Tick) -> TextGame:
         text, texts = checked_texts(text)
-        words, cuts = self._words(texts)
+        words, cuts = visible_words(self._classifier, self._segment, self._ignored, texts)
         return TextGame(
             self._classifier, text, words, cuts,
             perturbation=self._perturbation, score=self._score, labels=labels, tick=tick,
@@ -312,42 +322,70 @@ class TextExplainer:
                 raise ValueError(f"text {number}: {error}") from error
             yield explanation
 
-    def _words(self, texts: Sequence[str]) -> tuple[Sequence[Word], list[int]]:
-        """All words with their status, and how much of each text the model can see."""
-        spans = []
-        for text in texts:
-            with untouched(self._classifier.tokenizer):
-                spans.append(checked_spans(self._segment(text), text))
-        cuts = visible_lengths(self._classifier, texts, spans)
-        words = []
-        for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
-            for number, (start, end) in enumerate(own):
-                word = text[start:end]
-                # Only a first word can be cut inside; all others fit or do not.
-                outside = end > cut and (number > 0 or start >= cut)
-                status = "outside" if outside else "ignored" if self._ignored(word) else "scored"
-                words.append(Word(word, start, end, status, part=part))
-        n_outside = sum(word.status == "outside" for word in words)
-        if n_outside:
-            warnings.warn(
-                f"{n_outside} of {len(words)} words lie outside the {self._classifier.name} "
-                f"model's window; it cannot see them, and they are scored 0",
-                WindowWarning,
-                stacklevel=4,
-            )
-        return words, cuts
+    def dataset(
+        self,
+        data: Any,
+        *,
+        out: str | PathLike[str],
+        column: str = "text",
+        pair_column: str | None = None,
+        id_column: str | None = None,
+        split: str | None = None,
+        limit: int | None = None,
+        shard_size: int = 128,
+        retry_failed: bool = False,
+        engine: str = "local",
+        actors: int = 2,
+        gpus_per_actor: float = 0.0,
+        address: str | None = None,
+        **settings: Any,
+    ) -> ExplainedTexts:
+        """Explain many texts, and write what is found to a directory; needs the extra ``corpus``.
+
+        Killed at any moment, the same call goes on where it was. A text that fails is recorded
+        with its error. What a text gets does not depend on the others: its seed is made of its id.
+
+        Args:
+            data: a file (Parquet, CSV, JSON lines; compressed or not), a directory of such
+                files, a hub id, or a data set of the package ``datasets``.
+            out: the directory, for Parquet files and a manifest of what made them.
+            column: where the texts are.
+            pair_column: where the second texts are, when pairs are explained.
+            id_column: ids, all different; by default texts are numbered.
+            split: of a hub data set.
+            limit: only so many texts, the first ones.
+            shard_size: texts of one file. They fill batches together, and are made again as a
+                whole when the job is killed meanwhile.
+            retry_failed: make files again in which a text failed.
+            engine: ``local``, or ``ray`` to share the work out (extra ``ray``).
+            actors: of Ray; each holds the model once.
+            gpus_per_actor: of Ray.
+            address: of a running Ray cluster.
+            settings: see `__call__`.
+
+        Returns:
+            The explanations, read from the directory as they are asked for.
+
+        Example:
+            >>> explainer = TextExplainer()
+            >>> found = explainer.dataset("reviews.parquet", out="explained")  # doctest: +SKIP
+            >>> found.texts, found.failed  # doctest: +SKIP
+            (2000, 0)
+        """
+        from textsobol.corpus.job import Cluster, explain_corpus
+        from textsobol.corpus.reading import Columns
+
+        silent = copy(self)  # a job has a bar of its own
+        silent._progress = False
+        return explain_corpus(
+            silent, data, Path(out), columns=Columns(column, pair_column, id_column),
+            split=split, limit=limit, shard_size=shard_size, retry_failed=retry_failed,
+            engine=engine, cluster=Cluster(actors, gpus_per_actor, address),
+            progress=self._progress, settings=settings,
+        )  # fmt: skip
 
     def _settings(self, game: TextGame) -> dict[str, Any]:
-        return {
-            "model": self._classifier.name,
-            "labels": list(game.labels),
-            "unit": self._unit,
-            "perturbation": self._perturbation,
-            "ignore": self._ignore,
-            **self._classifier.details,
-            "score": self._score if self._classifier.activation != "none" else "output",
-            "versions": versions(),
-        }
+        return {**self.described, "labels": list(game.labels), "versions": versions()}
 
 
 def _described(ignore: Ignore) -> str | list[str]:

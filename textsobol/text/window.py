@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 from textsobol.text.classifiers import Classifier
+from textsobol.text.explanation import Word
 from textsobol.text.tokens import plain_ids, untouched
-from textsobol.text.words import Span
+from textsobol.text.words import Segmenter, Span, checked_spans
 
 
 class WindowWarning(UserWarning):
     """A text is longer than what the model can see."""
+
+
+def visible_words(
+    classifier: Classifier,
+    segment: Segmenter,
+    ignored: Callable[[str], bool],
+    texts: Sequence[str],
+) -> tuple[Sequence[Word], list[int]]:
+    """All words with their status, and how much of each text the model can see."""
+    spans = []
+    for text in texts:
+        with untouched(classifier.tokenizer):
+            spans.append(checked_spans(segment(text), text))
+    cuts = visible_lengths(classifier, texts, spans)
+    words = []
+    for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
+        for number, (start, end) in enumerate(own):
+            word = text[start:end]
+            # Only a first word can be cut inside; all others fit or do not.
+            outside = end > cut and (number > 0 or start >= cut)
+            status = "outside" if outside else "ignored" if ignored(word) else "scored"
+            words.append(Word(word, start, end, status, part=part))
+    n_outside = sum(word.status == "outside" for word in words)
+    if n_outside:
+        warnings.warn(
+            f"{n_outside} of {len(words)} words lie outside the {classifier.name} "
+            f"model's window; it cannot see them, and they are scored 0",
+            WindowWarning,
+            stacklevel=4,
+        )
+    return words, cuts
 
 
 def visible_lengths(

@@ -94,35 +94,37 @@ const BY = {
   texts: ([, texts]) => texts,
 };
 
-function corpusTable(title, rows) {
-  const head = make("tr", {}, ...["word", "texts", "times", "mean score", "mean effect"].map((name) => make("th", { scope: "col" }, name)));
-  const body = rows.map(([word, texts, times, score, effect]) => {
+function corpusTable(title, rows, isPhrase) {
+  const head = make("tr", {}, ...[isPhrase ? "phrase" : "word", "texts", "times", "mean score", "interval", "mean effect"].map((name) => make("th", { scope: "col" }, name)));
+  const body = rows.map(([word, texts, times, score, effect, low, high]) => {
+    const interval = low === null ? "" : `${signed(low)} to ${signed(high)}`;
     const button = make("button", { type: "button", dir: "auto", title: "list the texts that have it" }, shortened(word, 40));
     button.addEventListener("click", () => {
       byId("search").value = word; // without line breaks, which a field cannot hold
-      chosen = { word, field: byId("search").value.toLowerCase() };
+      chosen = isPhrase ? null : { word, field: byId("search").value.toLowerCase() };
       listTexts();
       byId("search").scrollIntoView({ block: "start" });
     });
-    return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), effect === null ? "" : signed(effect, 2)].map((value) => make("td", {}, String(value))));
+    return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), interval, effect === null ? "" : signed(effect, 2)].map((value) => make("td", {}, String(value))));
   });
-  const none = make("tr", {}, make("td", { colspan: 5 }, "no such word"));
+  const none = make("tr", {}, make("td", { colspan: 6 }, isPhrase ? "no such phrase" : "no such word"));
   return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", {}, make("caption", {}, title), head, ...(body.length ? body : [none])));
 }
 
 function showCorpus() {
-  const [label, words] = report.corpus[byId("corpus-label").value];
+  const kind = Number(byId("corpus-kind").value);
+  const { 0: label, [kind]: words } = report.corpus[byId("corpus-label").value];
   const least = Number(byId("corpus-least").value) || 1;
   const by = BY[byId("corpus-order").value];
   const rows = words.filter(([, texts]) => texts >= least).sort((a, b) => by(b) - by(a));
   const most = 12;
   byId("corpus").replaceChildren(
-    corpusTable(`push to ${label}`, rows.filter(([, , , score]) => score > 0).slice(0, most)),
-    corpusTable(`push away from ${label}`, rows.filter(([, , , score]) => score < 0).slice(0, most)));
+    corpusTable(`push to ${label}`, rows.filter(([, , , score]) => score > 0).slice(0, most), kind === 2),
+    corpusTable(`push away from ${label}`, rows.filter(([, , , score]) => score < 0).slice(0, most), kind === 2));
 }
 
 report.corpus.forEach(([label], number) => byId("corpus-label").append(make("option", { value: number }, label)));
-for (const id of ["corpus-label", "corpus-order", "corpus-least"]) byId(id).addEventListener("input", showCorpus);
+for (const id of ["corpus-kind", "corpus-label", "corpus-order", "corpus-least"]) byId(id).addEventListener("input", showCorpus);
 for (const id of ["label", "right", "search"]) byId(id)?.addEventListener("input", listTexts);
 byId("order").addEventListener("input", orderTexts);
 list.addEventListener("click", (event) => {

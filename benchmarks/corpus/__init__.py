@@ -1,0 +1,1 @@
+"""What a corpus job costs, and whether it survives."""

@@ -1,0 +1,122 @@
+"""A job against the same masks of the same texts given to the classifier as one big batch.
+
+Times are those of the processor, since other work may share the machine; the best of some
+repetitions, in turn.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from textsobol import TextExplainer
+from textsobol.sobol.arrays import Array
+from textsobol.text.batches import LogitRunner
+from textsobol.text.classifiers import HuggingFaceClassifier
+from textsobol.text.sharing import run_together
+from textsobol.text.tokens import Row
+
+Asked = tuple[Sequence[str], Sequence[Any], str, list[Array]]
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Seconds of the processor for the same texts.
+
+    Attributes:
+        job: the whole job, reading and writing included.
+        one_by_one: the explanations, one text after another.
+        big_batch: all masks of all texts as one batch: tokens, sorting, forward passes.
+        forward: the forward passes alone.
+        rows: number of them.
+        tokens: of those, padding included.
+    """
+
+    job: float
+    one_by_one: float
+    big_batch: float
+    forward: float
+    rows: int
+    tokens: int
+
+
+def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: Any) -> Throughput:
+    """Measure a job on a table; see `Throughput`."""
+    asked: list[Asked] = []
+    rows: list[Row] = []
+    with _recorded(asked, rows), tempfile.TemporaryDirectory() as out:
+        found = explainer.dataset(table, out=out, id_column="id", **settings)
+        seeds = [one.settings["seed"] for one in found]
+        texts = [one.text for one in found]
+    classifier = explainer._classifier
+    assert isinstance(classifier, HuggingFaceClassifier)
+    runner = LogitRunner(classifier.model, classifier.tokenizer, classifier.batch_tokens)
+
+    def job() -> None:
+        with tempfile.TemporaryDirectory() as out:
+            explainer.dataset(table, out=out, id_column="id", **settings)
+
+    def one_by_one() -> None:
+        for text, seed in zip(texts, seeds, strict=True):
+            explainer(text, **{**settings, "seed": seed})
+
+    def big_batch() -> None:
+        tasks = [(1, partial(_outputs, classifier, one)) for one in asked]
+        for outcome in run_together(tasks, most=len(tasks), most_size=len(tasks)):
+            assert outcome.error is None, outcome.error
+
+    def forward() -> None:
+        runner._forward_sorted(rows, lambda _: None)
+
+    ways: list[Callable[[], None]] = [job, one_by_one, big_batch, forward]
+    best = [
+        min(times) for times in zip(*([_cpu(w) for w in ways] for _ in range(repeats)), strict=True)
+    ]
+    tokens = sum(width for _, width in runner._forward_sorted(rows, lambda _: None))
+    return Throughput(*best, rows=len(rows), tokens=tokens)
+
+
+def _outputs(classifier: HuggingFaceClassifier, one: Asked) -> Any:
+    import numpy as np
+
+    *what, masks = one
+    outputs, _ = classifier.prepare(*what)
+    return outputs(np.concatenate(masks), lambda _: None)
+
+
+@contextmanager
+def _recorded(asked: list[Asked], rows: list[Row]) -> Iterator[None]:
+    """Keep what is asked of the classifier, and what is forwarded."""
+    prepare, forward = HuggingFaceClassifier.prepare, LogitRunner._forward_sorted
+
+    def preparing(self: Any, texts: Any, spans: Any, perturbation: str) -> Any:
+        outputs, cost = prepare(self, texts, spans, perturbation)
+        masks: list[Array] = []
+        asked.append((texts, spans, perturbation, masks))
+
+        def keeping(own: Array, tick: Any) -> Any:
+            masks.append(own)
+            return outputs(own, tick)
+
+        return keeping, cost
+
+    def forwarding(self: Any, given: Sequence[Row], tick: Any) -> Any:
+        rows.extend(given)
+        return forward(self, given, tick)
+
+    with (
+        mock.patch.object(HuggingFaceClassifier, "prepare", preparing),
+        mock.patch.object(LogitRunner, "_forward_sorted", forwarding),
+    ):
+        yield
+
+
+def _cpu(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start

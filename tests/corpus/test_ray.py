@@ -1,0 +1,76 @@
+"""The same job on Ray: two actors, one of which dies."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from tests.corpus.samples import content, count, reviews, tiny_model
+from textsobol import TextExplainer
+
+# Ray warns of settings of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    import ray
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # of the actors
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            object_store_memory=100_000_000,
+        )
+        yield
+        ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_actors_leave_the_same_files(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"text": [*reviews(20), ""]})
+    job: dict[str, Any] = {"shard_size": 5, "budget": 50}
+    here = tiny_model().dataset(data, out=tmp_path / "here", **job)
+    there = tiny_model().dataset(data, out=tmp_path / "there", engine="ray", actors=2, **job)
+    assert (there.texts, there.failed) == (here.texts, here.failed) == (21, 1)
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+
+    def deadly(texts: list[str]) -> list[list[float]]:
+        if not killed.exists() and any("film" in text for text in texts):
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return count(texts)
+
+    def alive(texts: list[str]) -> list[list[float]]:
+        return count(texts)
+
+    deadly.__name__ = alive.__name__ = "counting"
+    data = datasets.Dataset.from_dict({"text": reviews(16)})
+    labels = ["bad", "good"]
+    there = TextExplainer(deadly, labels=labels).dataset(
+        data, out=tmp_path / "there", shard_size=2, engine="ray", actors=2
+    )
+    assert killed.exists()
+    assert (there.texts, there.failed) == (16, 0)
+    TextExplainer(alive, labels=labels).dataset(data, out=tmp_path / "here", shard_size=2)
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+def test_what_ray_cannot_do_is_told(tmp_path: Path) -> None:
+    stream = datasets.Dataset.from_dict({"text": ["good"]}).to_iterable_dataset()
+    with pytest.raises(ValueError, match="needs to know all texts"):
+        tiny_model().dataset(stream, out=tmp_path / "out", engine="ray")
+    data = datasets.Dataset.from_dict({"text": ["good"]})
+    with pytest.raises(ValueError, match="actors=0: must be at least 1"):
+        tiny_model().dataset(data, out=tmp_path / "out", engine="ray", actors=0)

@@ -1,0 +1,1 @@
+"""Many texts: a job that explains them, what it leaves behind, and the words of them all."""

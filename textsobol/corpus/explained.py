@@ -1,0 +1,107 @@
+"""What a job left behind, read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from textsobol.corpus.schema import explanation_of
+from textsobol.corpus.shards import Shards
+from textsobol.text.explanation import TextExplanation
+
+
+class ExplainedTexts:
+    """Explanations of many texts, read from the disk as they are asked for.
+
+    Iterating gives the explanations in the order of the input, without the texts that failed.
+
+    Args:
+        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written.
+
+    Attributes:
+        directory: the same.
+        manifest: settings, versions, input and model of the job.
+        texts: number of texts that are done, those that failed included.
+        failed: number of texts that could not be explained.
+        outside: number of texts that are longer than the model's window.
+
+    Raises:
+        ValueError: when the directory is not that of a job.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+        self._shards = Shards(directory)
+        manifest = self._shards.manifest() if self.directory.is_dir() else None
+        if manifest is None:
+            raise ValueError(
+                f"{directory} holds no explained texts; textsobol explain FILE --out {directory} "
+                f"writes them"
+            )
+        self.manifest = manifest
+        told = [told for _, told in self._whole()]
+        self.texts = sum(int(one["texts"]) for one in told)
+        self.failed = sum(int(one["failed"]) for one in told)
+        self.outside = sum(int(one["outside"]) for one in told)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all texts of the input are done."""
+        return "result" in self.manifest
+
+    @property
+    def paths(self) -> list[Path]:
+        """The Parquet files, in order."""
+        return [self._shards.path(number) for number, _ in self._whole()]
+
+    def __len__(self) -> int:
+        return self.texts - self.failed
+
+    def __iter__(self) -> Iterator[TextExplanation]:
+        return (explanation for _, explanation in self.items())
+
+    def __repr__(self) -> str:
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"ExplainedTexts({str(self.directory)!r}: {self.texts} texts{failed})"
+
+    def items(self) -> Iterator[tuple[str, TextExplanation]]:
+        """The id and the explanation of every text that could be explained."""
+        return ((row["id"], explanation_of(row)) for row in self.rows() if row["error"] is None)
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """The id and the error of every text that could not be explained."""
+        for row in self.rows(columns=["id", "error"]):
+            if row["error"] is not None:
+                yield row["id"], row["error"]
+
+    def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+        """The rows as they are stored, all columns or some of them."""
+        from pyarrow import parquet
+
+        for path in self.paths:
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(batch_size=64, columns=columns):
+                    yield from batch.to_pylist()
+
+    def _whole(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Numbers of the shards that are whole and of this job, with what they say."""
+        for number in self._shards.numbers():
+            told = self._shards.told(number)
+            if told is not None and told["job"] == self.manifest["job"]:
+                yield number, told
+
+
+def read_explanations(directory: str | Path) -> ExplainedTexts:
+    """Explanations of many texts, from where a job has written them.
+
+    Args:
+        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written; also
+            one that is not finished yet.
+
+    Example:
+        >>> from textsobol import read_explanations
+        >>> for explanation in read_explanations("explained/"):  # doctest: +SKIP
+        ...     print(explanation.prediction, explanation.top(3))
+    """
+    return ExplainedTexts(directory)

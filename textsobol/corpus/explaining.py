@@ -1,0 +1,110 @@
+"""One shard: its texts are explained together, and become a table."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textsobol.corpus.reading import Item, Plan
+from textsobol.corpus.schema import row_of, table_of
+from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning
+from textsobol.text.explanation import TextExplanation
+from textsobol.text.sharing import run_together
+from textsobol.text.window import WindowWarning
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from textsobol.text.explainer import TextExplainer
+
+# Enough to fill batches with short texts; few enough that long ones fit into memory.
+_MOST_TEXTS = 64
+_MOST_WORDS = 8192
+# What a text costs at least, in words: short ones get more passes a word.
+_SHORT = 128
+
+
+def text_seed(seed: int, name: str) -> int:
+    """The seed of a text, whatever the order and the machine.
+
+    Args:
+        seed: of the job.
+        name: id of the text.
+
+    Example:
+        >>> text_seed(0, "review-17") == text_seed(0, "review-17") != text_seed(0, "review-18")
+        True
+    """
+    told = hashlib.blake2b(f"{seed} {name}".encode("utf-8", "replace"), digest_size=4)
+    return int.from_bytes(told.digest(), "big")
+
+
+def work_of(item: Item, *, budget: int | None) -> float:
+    """What it takes to explain a text, in a measure of its own: passes times words.
+
+    The number of passes grows with the words unless a budget is given, so that a text twice as
+    long takes four times as long.
+    """
+    n_words = item.n_words
+    return n_words * (_SHORT if budget is not None else max(_SHORT, n_words)) + 1
+
+
+def explain_shard(
+    explainer: TextExplainer,
+    items: Sequence[Item],
+    plan: Plan,
+    *,
+    settings: Mapping[str, Any],
+    job: str,
+    done: Callable[[Item], None] = lambda _: None,
+) -> pyarrow.Table:
+    """A table with a row for every text, in their order.
+
+    The rows of a shard's texts share batches among themselves only, so that the table is the
+    same whatever else is explained, and where.
+
+    Args:
+        explainer: the explainer.
+        items: the texts.
+        plan: of the shard.
+        settings: of the explainer's calls; the seed becomes each text's own.
+        job: a short name for what makes the results.
+        done: told of each text that is done.
+    """
+    rows: dict[int, dict[str, Any]] = {}
+    # The longest first: memory runs out at once or not at all, and few are left over at the end.
+    order = sorted(range(len(items)), key=lambda k: (-items[k].n_words, k))
+    tasks = [(items[k].n_words, partial(_explained, explainer, items[k], settings)) for k in order]
+    n_failed = n_outside = 0
+    with warnings.catch_warnings():
+        for category in (WindowWarning, ConstantScoreWarning, AliasedDesignWarning):
+            warnings.simplefilter("ignore", category)
+        for outcome in run_together(tasks, most=_MOST_TEXTS, most_size=_MOST_WORDS):
+            item = items[order[outcome.number]]
+            error = None if outcome.error is None else _told(outcome.error)
+            rows[order[outcome.number]] = row_of(item, outcome.value, error)
+            n_failed += error is not None
+            if outcome.value is not None:
+                n_outside += any(word.status == "outside" for word in outcome.value.words)
+            done(item)
+    told = {
+        "schema": 1, "shard": plan.number, "texts": len(items), "failed": n_failed,
+        "outside": n_outside, "input": plan.digest, "job": job,
+    }  # fmt: skip
+    return table_of([rows[k] for k in range(len(items))], told)
+
+
+def _explained(
+    explainer: TextExplainer, item: Item, settings: Mapping[str, Any]
+) -> TextExplanation:
+    if item.text is None:
+        raise ValueError("nothing to explain: there is no text")
+    return explainer(item.text, **{**settings, "seed": text_seed(settings["seed"], item.id)})
+
+
+def _told(error: Exception) -> str:
+    is_ours = isinstance(error, ValueError) or type(error).__module__.startswith("textsobol")
+    return str(error) if is_ours else f"{type(error).__name__}: {error}"

@@ -1,0 +1,61 @@
+"""The words of many texts, in a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from textsobol.render.printable import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from textsobol.corpus.view import CorpusView
+    from textsobol.corpus.words import CorpusWord
+
+_LABELS = 5
+
+
+def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
+    """Print which words and phrases push to each label, those that do most over all texts first.
+
+    Args:
+        view: the words.
+        console: where to.
+        top: words, and phrases, of each label.
+    """
+    labels = sorted(view.predicted, key=lambda label: -view.predicted[label])[:_LABELS]
+    failed = f", {view.failed:,} could not be explained" if view.failed else ""
+    shares = ", ".join(f"{one_line(label)} {view.predicted[label]:,}" for label in labels)
+    console.print(Text(f"{view.texts:,} texts: {shares}{failed}", style="bold"))
+    for label in labels:
+        table = Table(box=None, padding=(0, 1), show_edge=False)
+        table.add_column(Text(f"push to {one_line(label)}"))
+        for name in ("texts", "times", "mean score", "95 % interval"):
+            table.add_column(name, justify="right")
+        for words in (view.words, view.phrases):
+            for word in _pushing(words, label, view.least_texts, top):
+                table.add_row(*_cells(word))
+            table.add_section()
+        console.print()
+        console.print(table)
+    console.print()
+    told = f"words and phrases of at least {view.least_texts} texts, the greatest sum first"
+    console.print(told, style="dim", highlight=False, markup=False)
+
+
+def _pushing(
+    words: Sequence[CorpusWord], label: str, least_texts: int, top: int
+) -> list[CorpusWord]:
+    own = (word for word in words if word.label == label and word.texts >= least_texts)
+    return [word for word in own if word.score > 0][:top]
+
+
+def _cells(word: CorpusWord) -> list[Text | str]:
+    interval = "" if math.isnan(word.low) else f"{word.low:+.3f} to {word.high:+.3f}"
+    numbers = f"{word.texts:,}", f"{word.occurrences:,}", f"{word.score:+.3f}", interval
+    return [Text(one_line(word.word)), *numbers]
