@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,8 @@ def test_the_words_for_a_label_go_first_and_the_others_stay() -> None:
 def test_it_costs_nothing_unless_asked_for_and_changes_no_score() -> None:
     explainer = TextExplainer(sentiment)
     text = "good " * 30 + "bad"
-    plain, asked = explainer(text, budget=100), explainer(text, budget=100, whatif=True)
+    settings: dict[str, Any] = {"budget": 100, "method": "sobol"}
+    plain, asked = explainer(text, **settings), explainer(text, **settings, whatif=True)
     assert plain.whatif == {}
     assert plain.words == asked.words
     assert plain.cost["forwarded"] <= 100

@@ -91,7 +91,7 @@ def stages(
         )
 
     left = budget - evaluator.n_distinct
-    settings = {"seed": seed, "keep": keep, "design": design}
+    settings: dict[str, Any] = {"seed": seed, "keep": keep, "design": design}
     for first in _first_rounds(of_units, left, rows, interactions, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
@@ -104,6 +104,15 @@ def stages(
     path = follow(lambda masks: of_target(masks[:, units]), own, rows=left, floor=floor)
     found = beginning(own)
     for found in islice(path, 1, None):
+        yield attribution(first, found)
+    n_base = first.settings["base_rows"]
+    more = (budget - evaluator.n_distinct) // _rows_a_base_row(of_units, interactions)
+    if not found.order.size and not is_exact and rows is None and more > 0:
+        # Nothing seems to speak for the label: what the search has left may tell what does.
+        settings["interactions"] = interactions
+        first = _unwarned(of_units, budget=None, estimator="flip", rows=n_base + more, **settings)
+        assert first.indices is not None
+        found = beginning(first.indices.effect[:, game.target])
         yield attribution(first, found)
     if not first.indices.variance.any() and not found.estimates.any():
         warnings.warn(
@@ -120,7 +129,7 @@ def _first_rounds(
 
     Pairs come with the last: which ones are strongest is not sure before.
     """
-    a_base_row = 1 + game.n_features + n_pairs_among(interactions, game.n_features)
+    a_base_row = _rows_a_base_row(game, interactions)
     # All masks, where they fit: the path then costs nothing. The whole input is known already.
     if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
         yield _unwarned(game, budget=2 + left, interactions=interactions, **settings)
@@ -138,6 +147,10 @@ def _unwarned(game: Game, **settings: Any) -> Attribution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantScoreWarning)
         return sobol(game, **settings)
+
+
+def _rows_a_base_row(game: Game, interactions: int) -> int:
+    return 1 + game.n_features + n_pairs_among(interactions, game.n_features)
 
 
 def _n_base_rows(left: int, game: Game, a_base_row: int) -> int:
