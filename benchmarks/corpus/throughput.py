@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from textsobol import TextExplainer
 from textsobol.sobol.arrays import Array
 from textsobol.text.batches import LogitRunner
@@ -73,19 +75,16 @@ def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: 
     def forward() -> None:
         runner._forward_sorted(rows, lambda _: None)
 
-    ways: list[Callable[[], None]] = [job, one_by_one, big_batch, forward]
-    best = [
-        min(times) for times in zip(*([_cpu(w) for w in ways] for _ in range(repeats)), strict=True)
-    ]
     tokens = sum(width for _, width in runner._forward_sorted(rows, lambda _: None))
-    return Throughput(*best, rows=len(rows), tokens=tokens)
+    ways: list[Callable[[], None]] = [job, one_by_one, big_batch, forward]
+    times = np.array([[_cpu(way) for way in ways] for _ in range(repeats)])
+    best = dict(zip(("job", "one_by_one", "big_batch", "forward"), times.min(axis=0), strict=True))
+    return Throughput(**best, rows=len(rows), tokens=tokens)
 
 
 def _outputs(classifier: HuggingFaceClassifier, one: Asked) -> Any:
-    import numpy as np
-
-    *what, masks = one
-    outputs, _ = classifier.prepare(*what)
+    texts, spans, perturbation, masks = one
+    outputs, _ = classifier.prepare(texts, spans, perturbation)
     return outputs(np.concatenate(masks), lambda _: None)
 
 

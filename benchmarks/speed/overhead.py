@@ -3,7 +3,8 @@
     python -m benchmarks.speed.overhead --model DIRECTORY --data reviews.jsonl.gz
 
 The forward passes are those of the explanation itself: the same distinct rows, already
-tokenized and sorted, in the same batches, fed to the model again.
+tokenized, fed to the model again in the batches that they would fill if all were known at once.
+So what rounds lose by asking for few rows at a time counts, too.
 """
 
 from typing import Any
@@ -18,9 +19,13 @@ from benchmarks.tables import markdown
 from textsobol import TextExplainer, TextExplanation
 
 
-def captured_batches(model: Any, explain: Any) -> tuple[list[dict[str, torch.Tensor]], Any]:
+Batch = dict[str, torch.Tensor]
+BATCH_TOKENS = 1024  # what an explainer takes for a model of this size on a CPU
+
+
+def captured_batches(model: Any, explain: Any) -> tuple[list[Batch], Any]:
     """What the model is given while ``explain`` runs, and what that returns."""
-    batches: list[dict[str, torch.Tensor]] = []
+    batches: list[Batch] = []
     hook = model.register_forward_pre_hook(
         lambda module, args, kwargs: batches.append(dict(kwargs)), with_kwargs=True
     )
@@ -28,6 +33,25 @@ def captured_batches(model: Any, explain: Any) -> tuple[list[dict[str, torch.Ten
         return batches, explain()
     finally:
         hook.remove()
+
+
+def refilled(batches: list[Batch], most_tokens: int = BATCH_TOKENS) -> list[Batch]:
+    """The same rows, sorted by length, in batches of as many tokens as an explanation's."""
+    rows = [
+        {name: values[row, : int(batch["attention_mask"][row].sum())] for name, values in batch.items()}
+        for batch in batches
+        for row in range(len(batch["input_ids"]))
+    ]
+    rows.sort(key=lambda row: -len(row["input_ids"]))
+    found: list[Batch] = []
+    while rows:
+        n_rows = max(1, most_tokens // len(rows[0]["input_ids"]))
+        taken, rows = rows[:n_rows], rows[n_rows:]
+        found.append({
+            name: torch.nn.utils.rnn.pad_sequence([row[name] for row in taken], batch_first=True)
+            for name in taken[0]
+        })  # fmt: skip
+    return found
 
 
 def main() -> None:
@@ -40,20 +64,28 @@ def main() -> None:
     explainer = TextExplainer(model, tokenizer, progress=False)
     long = reviews(arguments.data, around=230, number=1)
     short = [" ".join(t.split()[:20]) for t in reviews(arguments.data, around=100, number=10)]
-    jobs = {
-        "1 review of about 230 words, 4 base rows": (long, 4),
-        "10 texts of 20 words, 16 base rows": (short, 16),
+    medium = reviews(arguments.data, around=100, number=1)
+    flip = {"method": "sobol", "estimator": "flip"}
+    jobs: dict[str, tuple[list[str], dict[str, Any]]] = {
+        "1 review of about 230 words, the default": (long, {}),
+        "1 review of about 100 words, the default": (medium, {}),
+        "10 texts of 20 words, the default": (short, {}),
+        "1 review of about 230 words, flip, 4 base rows": (long, {**flip, "rows": 4}),
+        "10 texts of 20 words, flip, 16 base rows": (short, {**flip, "rows": 16}),
     }
     lines = []
-    for name, (texts, rows) in jobs.items():
+    for name, (texts, settings) in jobs.items():
 
-        def explain(texts: list[str] = texts, rows: int = rows) -> list[TextExplanation]:
-            return list(explainer.many(texts, rows=rows, estimator="flip"))
+        def explain(
+            texts: list[str] = texts, settings: dict[str, Any] = settings
+        ) -> list[TextExplanation]:
+            return list(explainer.many(texts, **settings))
 
         batches, explanations = captured_batches(model, explain)
+        batches = refilled(batches)
 
         @torch.inference_mode()
-        def forward(batches: list[dict[str, torch.Tensor]] = batches) -> None:
+        def forward(batches: list[Batch] = batches) -> None:
             for batch in batches:
                 model(**batch)
 

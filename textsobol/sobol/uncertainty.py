@@ -94,9 +94,9 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
     """
     n_rows, n_features, n_labels = rows.shape
     rng = np.random.default_rng(seed)
-    even = np.full(n_rows, 1 / n_rows)
-    draws = [(rng.multinomial(n_rows, even), rng.permutation(n_features)) for _ in range(resamples)]
+    draws = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=resamples)
     counts = np.zeros((n_features, n_labels), dtype=np.int64)
+<<<<<<< HEAD
     is_known = ~np.isnan(rows[..., 0])
     rows = np.where(is_known[..., None], rows, 0.0)
     n_at_once = max(1, _CELLS // (n_features * n_labels))
@@ -105,13 +105,22 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
         sums = np.tensordot(drawn, rows, axes=1)
         # 1 for features with all rows
         means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, :, None]
+=======
+    by_label = np.ascontiguousarray(np.moveaxis(rows, 2, 1)).reshape(n_rows, -1)
+    n_at_once = max(1, _CELLS // (n_features * n_labels))
+    for start in range(0, resamples, n_at_once):
+        drawn = draws[start : start + n_at_once]
+        means = (drawn @ by_label).reshape(len(drawn), n_labels, n_features)
+>>>>>>> corpus
         means = np.abs(means) if signed else means
-        shuffled = np.take_along_axis(means, shuffles[:, :, None], axis=1)
-        top = np.argsort(-shuffled, axis=1, kind="stable")[:, :k]
-        is_hit = np.take_along_axis(shuffled, top, axis=1) > 0
-        features = np.take_along_axis(shuffles, top.reshape(len(top), -1), axis=1)
-        features = features.reshape(top.shape)
+        # Shuffled first: which of equal means comes first is then a matter of chance.
+        order = rng.permuted(np.tile(np.arange(n_features), (len(drawn), 1)), axis=1)[:, None]
+        order = np.broadcast_to(order, means.shape)
+        shuffled = np.take_along_axis(means, order, axis=2)
+        top = np.argsort(-shuffled, axis=2, kind="stable")[:, :, :k]
+        is_hit = np.take_along_axis(shuffled, top, axis=2) > 0
+        features = np.take_along_axis(order, top, axis=2)
         for label in range(n_labels):
-            hit = features[:, :, label][is_hit[:, :, label]]
+            hit = features[:, label][is_hit[:, label]]
             counts[:, label] += np.bincount(hit, minlength=n_features)
     return counts / resamples

@@ -335,11 +335,12 @@ class TextExplanation:
 
 
 def _word_to_dict(word: Word) -> dict[str, Any]:
-    data = asdict(word)
-    for score in data["scores"].values():
-        # JSON has neither infinity nor NaN: what is not known is null.
-        score.update({name: v if math.isfinite(v) else None for name, v in score.items()})
-    return data
+    # JSON has neither infinity nor NaN: what is not known is null.
+    scores = {
+        label: {name: v if math.isfinite(v) else None for name, v in vars(score).items()}
+        for label, score in word.scores.items()
+    }
+    return {**vars(word), "scores": scores}  # asdict copies every number, which takes long
 
 
 def _word_from_dict(data: Mapping[str, Any]) -> Word:

@@ -53,32 +53,14 @@ def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
     else:
         k = min(_TOP, len(result.total))
         stability = result.rank_stability(k, resamples=_RESAMPLES)
-    n_words, n_labels = result.total.shape
-    scores = []
-    for word in range(n_words):
-        own = []
-        for label in range(n_labels):
-            at = (word, label)
-            sign = float(np.sign(result.signed[at]))
-            ends = sorted((sign * float(low[at]), sign * float(high[at])))
-            own.append(
-                WordScore(
-                    score=float(result.signed[at]),
-                    error=float(result.total_error[at]),
-                    low=ends[0],
-                    high=ends[1],
-                    total=float(result.total[at]),
-                    total_low=float(low[at]),
-                    total_high=float(high[at]),
-                    first=float(result.first[at]),
-                    first_low=float(first_low[at]),
-                    first_high=float(first_high[at]),
-                    effect=float(result.effect[at]),
-                    stability=float(stability[at]),
-                )
-            )
-        scores.append(own)
-    return scores
+    sign = np.sign(result.signed)
+    ends = np.sort([sign * low, sign * high], axis=0)
+    columns = (
+        result.signed, result.total_error, *ends, result.total, low, high,
+        result.first, first_low, first_high, result.effect, stability,
+    )  # fmt: skip
+    every = np.stack(columns, axis=2).tolist()
+    return [[WordScore(*numbers) for numbers in row] for row in every]
 
 
 def _focused_scores(found: Attribution) -> list[list[WordScore]]:

@@ -1,6 +1,6 @@
 """Token ids of masked texts, assembled from pieces instead of tokenized one by one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -111,6 +111,10 @@ class PieceRows:
         own_masks = split_masks(masks, self._parts)
         content = [pool(own) for pool, own in zip(self._pools, own_masks, strict=True)]
         before, after = self._fixed
+        if not len(before.ids) and len(after) == 1 and not len(after[0][1].ids):
+            own = content[0]  # no special tokens at all
+            whole = np.full(max(map(len, own), default=0), after[0][0])
+            return [Row(piece, whole[: len(piece)]) for piece in own]
         rows = []
         for pieces in zip(*content, strict=True):
             ids, types = [before.ids], [before.types]
@@ -131,7 +135,12 @@ class _Pool:
     def __init__(self, tokenizer: Any, masked: MaskedText) -> None:
         self._tokenizer = tokenizer
         self._masked = masked
-        self._place_of: dict[tuple[int, int, bool], int] = {}
+        # A number for every variant of every stretch, and its place in the pool once it is there:
+        # inside the text, and leading it.
+        sizes = np.array([1 << len(stretch.words) for stretch in masked.stretches], dtype=np.int64)
+        self._first = np.cumsum(sizes) - sizes
+        self._place_of = np.full((2, int(sizes.sum())), -1, dtype=np.int64)
+        self._n_variants = 0
         self._tokens = np.empty(0, dtype=np.int64)
         self._starts = np.empty(0, dtype=np.int64)
         self._sizes = np.empty(0, dtype=np.int64)
@@ -139,33 +148,30 @@ class _Pool:
 
     def __call__(self, masks: Array) -> list[Integers]:
         """Token ids without special tokens, one array a mask."""
-        codes = self._masked.variants(masks)
-        n_stretches, n_rows = codes.shape
-        places = np.empty((n_rows, n_stretches), dtype=np.int64)
-        found = [np.unique(codes[k], return_inverse=True) for k in range(n_stretches)]
-        # All at once: a tokenizer is far quicker on a list than on its items.
-        self._add(
-            (k, code, False) for k, (values, _) in enumerate(found) for code in values.tolist()
-        )
-        for k, (values, inverse) in enumerate(found):
-            own = [self._place_of[k, code, False] for code in values.tolist()]
-            places[:, k] = np.array(own, dtype=np.int64)[inverse]
+        variants = (self._masked.variants(masks) + self._first[:, None]).T
+        places = self._places(variants, leads=False)
         leader = np.argmin(self._is_blank[places], axis=1)
         led = np.flatnonzero(leader > 0)
-        leading = [
-            (int(k), int(codes[k, row]), True) for row, k in zip(led, leader[led], strict=True)
-        ]
-        self._add(leading)
-        places[led, leader[led]] = [self._place_of[variant] for variant in leading]
+        places[led, leader[led]] = self._places(variants[led, leader[led]], leads=True)
         return self._gather(places)
 
-    def _add(self, variants: Iterable[tuple[int, int, bool]]) -> None:
-        """Tokenize the variants that are not in the pool yet."""
-        new = list(dict.fromkeys(v for v in variants if v not in self._place_of))
-        if not new:
-            return
-        texts = [self._masked.variant_text(k, code, leads=leads) for k, code, leads in new]
-        ids = self._ids(texts, [leads or k == 0 for k, _, leads in new])
+    def _places(self, variants: Integers, *, leads: bool) -> Integers:
+        """Where variants are in the pool; those that are not yet are tokenized first."""
+        found = self._place_of[int(leads)]
+        new = np.unique(variants[found[variants] < 0])
+        if len(new):
+            # All at once: a tokenizer is far quicker on a list than on its items.
+            self._add(new, leads=leads)
+        return np.asarray(found[variants])
+
+    def _add(self, new: Integers, *, leads: bool) -> None:
+        stretches = np.searchsorted(self._first, new, side="right") - 1
+        codes = (new - self._first[stretches]).tolist()
+        texts = [
+            self._masked.variant_text(k, code, leads=leads)
+            for k, code in zip(stretches.tolist(), codes, strict=True)
+        ]
+        ids = self._ids(texts, [leads or k == 0 for k in stretches.tolist()])
         sizes = np.array([len(piece) for piece in ids], dtype=np.int64)
         starts = len(self._tokens) + np.cumsum(sizes) - sizes
         tokens = [np.array(piece, dtype=np.int64) for piece in ids]
@@ -173,8 +179,8 @@ class _Pool:
         self._starts = np.concatenate([self._starts, starts])
         self._sizes = np.concatenate([self._sizes, sizes])
         self._is_blank = np.concatenate([self._is_blank, [not text for text in texts]])
-        for variant in new:
-            self._place_of[variant] = len(self._place_of)
+        self._place_of[int(leads), new] = self._n_variants + np.arange(len(new))
+        self._n_variants += len(new)
 
     def _ids(self, texts: list[str], leads: list[bool]) -> list[list[int]]:
         """Token ids of stretches; those that do not lead a text are read behind an anchor.
