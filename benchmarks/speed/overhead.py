@@ -38,7 +38,10 @@ def captured_batches(model: Any, explain: Any) -> tuple[list[Batch], Any]:
 def refilled(batches: list[Batch], most_tokens: int = BATCH_TOKENS) -> list[Batch]:
     """The same rows, sorted by length, in batches of as many tokens as an explanation's."""
     rows = [
-        {name: values[row, : int(batch["attention_mask"][row].sum())] for name, values in batch.items()}
+        {
+            name: values[row, : int(batch["attention_mask"][row].sum())]
+            for name, values in batch.items()
+        }
         for batch in batches
         for row in range(len(batch["input_ids"]))
     ]
