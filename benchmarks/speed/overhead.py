@@ -18,7 +18,6 @@ from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import TextExplainer, TextExplanation
 
-
 Batch = dict[str, torch.Tensor]
 BATCH_TOKENS = 1024  # what an explainer takes for a model of this size on a CPU
 

@@ -96,22 +96,15 @@ def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bo
     rng = np.random.default_rng(seed)
     draws = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=resamples)
     counts = np.zeros((n_features, n_labels), dtype=np.int64)
-<<<<<<< HEAD
     is_known = ~np.isnan(rows[..., 0])
     rows = np.where(is_known[..., None], rows, 0.0)
-    n_at_once = max(1, _CELLS // (n_features * n_labels))
-    for start in range(0, resamples, n_at_once):
-        drawn, shuffles = map(np.stack, zip(*draws[start : start + n_at_once], strict=True))
-        sums = np.tensordot(drawn, rows, axes=1)
-        # 1 for features with all rows
-        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, :, None]
-=======
     by_label = np.ascontiguousarray(np.moveaxis(rows, 2, 1)).reshape(n_rows, -1)
     n_at_once = max(1, _CELLS // (n_features * n_labels))
     for start in range(0, resamples, n_at_once):
         drawn = draws[start : start + n_at_once]
-        means = (drawn @ by_label).reshape(len(drawn), n_labels, n_features)
->>>>>>> corpus
+        sums = (drawn @ by_label).reshape(len(drawn), n_labels, n_features)
+        # 1 for features with all rows
+        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, None, :]
         means = np.abs(means) if signed else means
         # Shuffled first: which of equal means comes first is then a matter of chance.
         order = rng.permuted(np.tile(np.arange(n_features), (len(drawn), 1)), axis=1)[:, None]
