@@ -114,6 +114,7 @@ def stages(
         assert first.indices is not None
         found = beginning(first.indices.effect[:, game.target])
         yield attribution(first, found)
+    assert first.indices is not None
     if not first.indices.variance.any() and not found.estimates.any():
         warnings.warn(
             "the score is the same for every mask that was looked at: all scores are 0",
