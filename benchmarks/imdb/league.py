@@ -77,7 +77,7 @@ def columns_of(run: Run) -> dict[float, Run]:
         own = [v for v in run.variants if v.asked == asked]
         most = max(len(v.lines) for v in own)
         full = [v for v in own if len(v.lines) == most]
-        references = [v for v in run.variants if v.asked is None]
+        references = [v for v in run.variants if v.asked is None and len(v.lines) >= most]
         found[asked] = on_common_inputs(_with(run, [*full, *references]))
     return found
 
@@ -176,7 +176,7 @@ def _titles(run: Run) -> list[str]:
 def _drawn(run: Run) -> Run:
     """The numbers of rows that most reviews were explained with, on the same reviews."""
     columns = columns_of(run)
-    most = max(column.n_inputs for column in columns.values())
+    most = max((column.n_inputs for column in columns.values()), default=0)
     full = {v.name for c in columns.values() if c.n_inputs == most for v in c.variants}
     return on_common_inputs(_with(run, [v for v in run.variants if v.name in full]))
 

@@ -57,7 +57,7 @@ def interpretos(model: Any, tokenizer: Any, batch_size: int) -> Ranking:
 
 def deletion(model: Any, tokenizer: Any, text: str, scores: np.ndarray) -> float:
     """Mean probability of the predicted label over 0 to 20 deletions."""
-    words = TextExplainer(model, tokenizer, unit="token", progress=False)(text, rows=1).words
+    words = TextExplainer(model, tokenizer, unit="token", progress=False).game(text).words
     assert len(words) == len(scores), (len(words), len(scores))
     spans = [(word.start, word.end) for word in words]
     classifier = as_classifier(model, tokenizer, batch_tokens=None, batch_texts=1)

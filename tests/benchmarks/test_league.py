@@ -81,7 +81,7 @@ def test_seeds_are_compared_and_not_made_twice(tmp_path: Path) -> None:
 
 
 def test_the_row_of_seeds_is_a_mean() -> None:
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"correlation": 1.0, "common": 1.0, "rows": 60, "words": 10},
         {"correlation": 0.5, "common": 0.5, "rows": 40, "words": 10},
         {"correlation": None, "common": 0.75, "rows": 50, "words": 10},

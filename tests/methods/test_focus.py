@@ -143,7 +143,7 @@ def test_where_all_masks_are_scored_the_search_costs_nothing() -> None:
 def test_words_rank_by_focus_and_keep_their_indices() -> None:
     explainer, text = TextExplainer(), "A gripping film that a dull ending and bad music ruin." * 3
     focused = explainer(text, method="focus", budget=400, rows=3)
-    plain = explainer(text, rows=3)
+    plain = explainer(text, method="sobol", rows=3)
     of_words = zip(focused.words, plain.words, strict=True)
     for one, other in of_words:
         own, expected = focused.score_of(one), plain.score_of(other)
@@ -244,3 +244,50 @@ def test_a_long_text_is_opened_where_it_matters() -> None:
     assert sum(word.shared_by > 1 for word in explanation.words) > 1700
     told = [word for word in explanation.words if word.shared_by > 1]
     assert np.isnan(explanation.score_of(told[0]).total), "a word alone was not looked at"
+
+
+@pytest.mark.parametrize("interactions", [0, 4])
+@pytest.mark.parametrize("budget", [60, 100, 300])
+def test_where_nothing_speaks_for_the_label_the_budget_holds(
+    budget: int, interactions: int
+) -> None:
+    slopes = -np.random.default_rng(3).exponential(size=14)
+
+    def score(masks: Array) -> Floats:
+        return np.tanh(masks @ slopes + masks[:, 0] * masks[:, 1])[:, None]
+
+    found = focus(Game(score, 14), budget=budget, seed=1, interactions=interactions)
+    assert found.rows is not None
+    assert found.rows[1] <= budget
+    assert (found.scores < 0).any()
+
+
+def test_a_word_alone_has_no_pairs() -> None:
+    explanation = TextExplainer(lambda texts: [len(text) for text in texts])("good", interactions=4)
+    assert explanation.pairs == ()
+    assert explanation.top(1)[0][1] == 4
+
+
+def test_labels_without_any_effect_mirror_nothing() -> None:
+    def score(masks: Array) -> Floats:
+        return np.stack([masks.all(axis=1), np.zeros(len(masks)), np.ones(len(masks))], axis=1)
+
+    found = focus(Game(score, 30), budget=200, seed=0)
+    assert (found.scores[:, 0] > 0).any(), "it takes all of them"
+    assert (found.scores[:, 1:] == 0).all()
+
+
+def test_settings_that_say_nothing_are_refused() -> None:
+    explainer = TextExplainer(lambda texts: [len(text) for text in texts])
+    with pytest.raises(ValueError, match="rows=0"):
+        explainer("a good film", rows=0)
+    with pytest.raises(ValueError, match="give both"):
+        explainer("a good film", stable_top=3)
+
+
+def test_precision_chooses_the_method_that_knows_it() -> None:
+    explainer = TextExplainer(lambda texts: [text.count("good") for text in texts])
+    explanation = explainer("a good film " * 5, precision=0.9, stable_top=5)
+    assert explanation.settings["method"] == "sobol"
+    assert explanation.settings["stable"] is True
+    assert {word for word, _, _ in explanation.top(5)} == {"good"}

@@ -46,7 +46,7 @@ def test_small_scores_of_long_texts_keep_their_places(look: Look) -> None:
     def additive(texts: list[str]) -> list[float]:
         return [float(sum(weights[places[word]] for word in text.split())) for text in texts]
 
-    explanation = TextExplainer(additive)(" ".join(places), rows=2)
+    explanation = TextExplainer(additive)(" ".join(places), method="sobol", rows=2)
     with look(explanation_html(explanation)) as page:
         page.locator("button.more").click()
         names = [name for name, _ in shown_ranking(page)]

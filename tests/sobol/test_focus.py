@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textsobol.methods import Game
 from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.focus import DEPTH, Focus, follow
+from textsobol.sobol.focus import _HAIR, DEPTH, Focus, follow
 
 PLENTY = 10**6
 
@@ -99,7 +99,7 @@ def test_what_is_promised_holds(n_features: int, rows: int, depth: int, seed: in
             np.testing.assert_allclose(factors, factors[0])
             assert factors[0] <= 1 + 1e-9
         # Neighbours that share have their mean: nothing is added and nothing lost, but hairs.
-        hairs = 1.1e-4 * np.abs(found.estimates).max() * len(found.order) ** 2
+        hairs = 1.1 * _HAIR * np.abs(found.estimates).max() * len(found.order) ** 2
         total = found.estimates[found.order].sum()
         assert found.scores[found.order].sum() == pytest.approx(total, abs=hairs)
     # A longer search begins as a shorter one of the same looks.

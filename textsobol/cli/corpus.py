@@ -125,7 +125,8 @@ def explain_many(
         from textsobol.corpus.names import files_of
 
         files_of(source)  # before the model, which takes longer
-        hush_transformers()
+        if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
+            hush_transformers()
         from textsobol.text.explainer import TextExplainer
 
         with told_warnings(quiet=quiet):

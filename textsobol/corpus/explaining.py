@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.reading import Item, Plan
 from textsobol.corpus.schema import row_of, table_of
-from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning
+from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.sharing import run_together
 from textsobol.text.window import WindowWarning
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Enough to fill batches with short texts; few enough that long ones fit into memory.
 _MOST_TEXTS = 64
 _MOST_WORDS = 8192
+# What a row of the result says by itself: a line for each of thousands of texts would say nothing.
+_TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
 # What a text costs at least, in words: short ones get more passes a word.
 _SHORT = 128
 
@@ -80,7 +82,7 @@ def explain_shard(
     tasks = [(items[k].n_words, partial(_explained, explainer, items[k], settings)) for k in order]
     n_failed = n_outside = 0
     with warnings.catch_warnings():
-        for category in (WindowWarning, ConstantScoreWarning, AliasedDesignWarning):
+        for category in _TOLD_BY_ROWS:
             warnings.simplefilter("ignore", category)
         for outcome in run_together(tasks, most=_MOST_TEXTS, most_size=_MOST_WORDS):
             item = items[order[outcome.number]]

@@ -128,11 +128,15 @@ def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict
         ValueError: when the method is not known.
     """
     from textsobol.methods import TEXT_METHODS, method_named
+    from textsobol.methods.settings import DEFAULTS, chosen_method
 
     bound = inspect.signature(explainer.__call__).bind("", **given)
     bound.apply_defaults()
     settings: dict[str, Any] = json.loads(json.dumps({**bound.arguments, "text": None}))
     del settings["text"]
+    # The method itself is told, so that a job cannot go on under another default.
+    given = {name: value for name, value in settings.items() if name in DEFAULTS}
+    settings["method"] = chosen_method(settings["method"], given)
     method_named(settings["method"], TEXT_METHODS)
     return settings
 

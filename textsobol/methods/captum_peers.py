@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Game
+from textsobol.methods.peers import only_feature
 from textsobol.sobol.arrays import Floats
 
 
@@ -21,7 +22,7 @@ def captum_kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
 
     captum = _captum()
     if game.n_features == 1:
-        return _single(game, budget)
+        return only_feature(game, budget)
     whole = torch.ones(1, game.n_features)
 
     def values(forward: Callable[[Any], Any]) -> Floats:
@@ -46,7 +47,7 @@ def captum_shapley(game: Game, *, budget: int, seed: int) -> Attribution:
 
     captum = _captum()
     if game.n_features == 1:
-        return _single(game, budget)
+        return only_feature(game, budget)
     d = game.n_features
 
     def values(forward: Callable[[Any], Any]) -> Floats:
@@ -74,12 +75,6 @@ def _seeded(
         torch.manual_seed(seed)
         found = values(forward)
     return Attribution(found.astype(float), settings={"samples": budget})
-
-
-def _single(game: Game, budget: int) -> Attribution:
-    """The one feature of a game has all the difference; captum's draws fail on it."""
-    both = game.scorer(budget)(np.array([[True], [False]]))
-    return Attribution(both[:1] - both[1:], settings={"samples": 2})
 
 
 def _captum() -> Any:

@@ -62,6 +62,8 @@ def stages(
         interactions: also analyse all pairs of so many features in the first round, those with the
             highest total index.
     """
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows={rows}: must be at least 1")
     n_pairs = n_pairs_among(interactions, game.n_features)
     least = game.n_features + n_pairs + 2
     is_coarse = budget < least
@@ -91,7 +93,7 @@ def stages(
         )
 
     left = budget - evaluator.n_distinct
-    settings: dict[str, Any] = {"seed": seed, "keep": keep, "design": design}
+    settings = {"seed": seed, "keep": keep, "design": design}
     for first in _first_rounds(of_units, left, rows, interactions, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
@@ -107,9 +109,9 @@ def stages(
         yield attribution(first, found)
     n_base = first.settings["base_rows"]
     more = (budget - evaluator.n_distinct) // _rows_a_base_row(of_units, interactions)
-    if not found.order.size and not is_exact and rows is None and more > 0:
+    is_searched = is_exact or found.order.size or rows is not None or interactions
+    if not is_searched and more > 0:
         # Nothing seems to speak for the label: what the search has left may tell what does.
-        settings["interactions"] = interactions
         first = _unwarned(of_units, budget=None, estimator="flip", rows=n_base + more, **settings)
         assert first.indices is not None
         found = beginning(first.indices.effect[:, game.target])
@@ -171,6 +173,7 @@ def _effects(first: Attribution, found: Focus, target: int) -> Floats:
     assert first.indices is not None
     effects = np.array(first.indices.effect)
     mirrored = np.isclose(effects, -effects[:, [target]], rtol=1e-6, atol=1e-9).all(axis=0)
+    mirrored &= effects[:, target].any()  # what does nothing is nobody's opposite
     effects[:, mirrored] = 0.0 - found.scores[:, None]
     effects[:, target] = found.scores
     return effects

@@ -89,8 +89,7 @@ def partition_shap(game: Game, *, budget: int, seed: int) -> Attribution:
     """
     shap = _shap()
     if game.n_features == 1:
-        both = game.scorer(budget)(np.array([[True], [False]]))
-        return Attribution(both[:1] - both[1:], settings={"samples": 2})
+        return only_feature(game, budget)
 
     def values(f: Any, nothing: Floats, everything: Floats) -> Floats:
         masker = shap.maskers.Partition(nothing, clustering=neighbour_tree(game))
@@ -101,6 +100,12 @@ def partition_shap(game: Game, *, budget: int, seed: int) -> Attribution:
         return np.asarray(found.values)
 
     return _shapley(game, budget, seed, values)
+
+
+def only_feature(game: Game, budget: int) -> Attribution:
+    """The one feature of a game has all the difference; some libraries fail on it."""
+    both = game.scorer(budget)(np.array([[True], [False]]))
+    return Attribution(both[:1] - both[1:], settings={"samples": 2})
 
 
 def neighbour_tree(game: Game) -> Floats:

@@ -47,6 +47,8 @@ def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         Traceback (most recent call last):
         ValueError: keep: setting of method='sobol', not of 'lime'
     """
+    if given.get("precision") is None and given.get("stable_top", 5) != DEFAULTS["stable_top"]:
+        raise ValueError("stable_top is the top that precision= is about: give both")
     own = METHODS[name].options
     for setting, value in given.items():
         if setting not in own and value != DEFAULTS[setting]:

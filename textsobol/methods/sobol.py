@@ -39,7 +39,7 @@ def sobol(
         rows=rows,
         seed=seed,
         sign=sign,
-        pairs=among if n_pairs_among(among, game.n_features) else None,
+        pairs=among if n_pairs_among(interactions, game.n_features) else None,
         precision=precision,
         stable_top=stable_top,
     )

@@ -188,7 +188,12 @@ class ZeroShotClassifier:
     @property
     def details(self) -> dict[str, Any]:
         """The window and the question."""
-        return {**self.inference.details, "hypothesis": self.hypothesis}
+        return {
+            **self.inference.details,
+            "hypothesis": self.hypothesis,
+            "candidate_labels": list(self.candidate_labels),
+            "multi_label": self.multi_label,
+        }
 
     def replacement(self, perturbation: str) -> str:
         """What stands in for a word that is left out."""
@@ -264,13 +269,14 @@ class FunctionClassifier:
     ) -> None:
         self._function = function
         self._label_names = None if label_names is None else list(label_names)
+        self._given_labels = self._label_names
         self.name = name
         self._batch_texts = batch_texts
 
     @property
     def details(self) -> dict[str, Any]:
-        """Nothing is known of a function."""
-        return {}
+        """The names that were given; nothing else is known of a function."""
+        return {} if self._given_labels is None else {"label_names": self._given_labels}
 
     def replacement(self, perturbation: str) -> str:
         """What stands in for a word that is left out."""

@@ -249,7 +249,7 @@ class TextExplainer:
             keep: see `__call__`.
             label: see `__call__`.
             labels: see `__call__`.
-            rows: base rows of the first round; by default half of the budget.
+            rows: base rows of the first round; by default about a quarter of the budget.
             design: see `__call__`.
             seed: see `__call__`.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from textsobol.endpoints.answers import AnswerReader, LabelMismatchError
 from textsobol.endpoints.asking import RemoteCost, RemoteError
@@ -25,6 +27,13 @@ class RemoteClassifier(FunctionClassifier):
         self._model = model
         self._reader = AnswerReader(label_names, model.settings.activation)
         self.activation = model.settings.activation
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """How answers are read, and what tells the model from others, which may hold secrets."""
+        settings = self._model.settings
+        digest = hashlib.blake2b(settings.identity.encode(), digest_size=8).hexdigest()
+        return {**super().details, "activation": settings.activation, "identity": digest}
 
     def new_account(self) -> Cost:
         """An account of calls, too."""
