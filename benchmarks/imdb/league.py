@@ -28,6 +28,8 @@ from benchmarks.summary import Run, Summary, on_common_inputs, summarise
 from textsobol.methods import METHODS
 
 OURS = "focus"
+_MOST_OF_THEM = 0.9
+_FEWEST = 2  # reviews of a column; a single one has no interval
 TITLE = "The league: word deletion at the same number of forward passes"
 _METRICS = {"deletion": "Deletion", "insertion": "Insertion", "comprehensiveness": "AOPC"}
 HOW_TO_READ = (
@@ -68,17 +70,22 @@ def write_league(paths: Sequence[Path], out: Path) -> None:
 
 
 def columns_of(run: Run) -> dict[float, Run]:
-    """For every number of rows the methods that most reviews were explained by, on common reviews.
+    """For every number of rows ours and the others, on the reviews that all of them have seen.
 
-    What has seen fewer reviews than the others would take theirs away, and is left out.
+    What has seen far fewer reviews than most would take theirs away, and is left out; so are
+    numbers of rows that few reviews were explained with.
     """
     found = {}
     for asked in sorted({v.asked for v in run.variants if v.asked is not None}):
-        own = [v for v in run.variants if v.asked == asked]
-        most = max(len(v.lines) for v in own)
-        full = [v for v in own if len(v.lines) == most]
-        references = [v for v in run.variants if v.asked is None and len(v.lines) >= most]
-        found[asked] = on_common_inputs(_with(run, [*full, *references]))
+        ours = [v for v in run.variants if v.asked == asked and v.method == OURS]
+        others = [v for v in run.variants if v.asked in (asked, None) and v.method != OURS]
+        most = max((len(v.lines) for v in others if v.asked == asked), default=0)
+        full = [v for v in others if len(v.lines) >= _MOST_OF_THEM * most]
+        if not ours or not full:
+            continue
+        column = on_common_inputs(_with(run, [*ours, *full]))
+        if column.n_inputs >= _FEWEST:
+            found[asked] = column
     return found
 
 
@@ -177,7 +184,9 @@ def _drawn(run: Run) -> Run:
     """The numbers of rows that most reviews were explained with, on the same reviews."""
     columns = columns_of(run)
     most = max((column.n_inputs for column in columns.values()), default=0)
-    full = {v.name for c in columns.values() if c.n_inputs == most for v in c.variants}
+    full = {
+        v.name for c in columns.values() if c.n_inputs >= _MOST_OF_THEM * most for v in c.variants
+    }
     return on_common_inputs(_with(run, [v for v in run.variants if v.name in full]))
 
 
