@@ -42,6 +42,6 @@ def test_the_notebook_runs_and_shows_a_page(tmp_path: Path) -> None:
         for output in cell.outputs
     ]
     printed = [o for cell in notebook.cells for o in cell.get("outputs", ()) if "text" in o]
-    assert any("95 % interval" in output["text"] for output in printed)
+    assert any("share of the variation (95 %)" in output["text"] for output in printed)
     assert sum("<iframe" in data.get("text/html", "") for data in shown) == 2
     assert sum("image/png" in data for data in shown) == 1
