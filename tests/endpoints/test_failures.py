@@ -14,7 +14,7 @@ from tests.endpoints.server import Reply, Server
 from textsobol.endpoints.failures import is_passing, last_words, retry_after, status_of
 from textsobol.endpoints.patience import Patience
 
-TIMEOUT = 0.05
+TIMEOUT = 0.5
 
 
 def by_urllib(url: str) -> None:

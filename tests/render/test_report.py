@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.render.conftest import Look
 from tests.render.samples import LABELS, sentiment
 from tests.text.tiny import counting_bert, tokenizer
-from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, save_report
+from textsobol import TextExplainer, TextExplanation, save_report
 from textsobol.corpus.words import corpus_words
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
@@ -154,8 +154,7 @@ def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
 def test_strange_labels_can_be_chosen(look: Look) -> None:
     names = ["very  good", " bad", "constructor", ""]
     explainer = TextExplainer(lambda texts: [[len(t), 1, 2, 3] for t in texts], labels=names)
-    with pytest.warns(ConstantScoreWarning):
-        explanation = explainer("a good film")
+    explanation = explainer("a good film")
     with look(report_html([explanation])) as page:
         page.locator("#label").select_option(index=1)
         assert page.locator("#count").inner_text() == "1 of 1 texts"
