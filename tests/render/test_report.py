@@ -104,8 +104,8 @@ def test_the_words_of_all_texts_lead_to_their_texts(
             w for w in corpus_words(explanations) if (w.word, w.label) == ("good", "POSITIVE")
         )
         assert top.inner_text().split() == [
-            "good", "3", "3", f"{good.score:+.3f}",
-                f"{good.low:+.3f}", "to", f"{good.high:+.3f}", f"{good.effect:+.2f}",
+            "good", "3", "3", f"{good.score:+.3f}", "±", f"{(good.high - good.low) / 2:.3f}",
+                f"{good.effect:+.2f}",
         ]  # fmt: skip
         top.get_by_role("button").click()
         shown = page.locator(".item:visible > .text").all_text_contents()
