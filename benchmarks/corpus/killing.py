@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,33 +51,42 @@ def _used(used: resource.struct_rusage) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def run_killed(arguments: list[str], *, kills: int, within: float, seed: int) -> list[float]:
-    """Kill a job at random moments, so many times, then let it finish; returns the moments.
+def run_killed(
+    arguments: list[str], *, kills: int, within: float, seed: int
+) -> list[tuple[float, int]]:
+    """Kill a job at random moments, so many times, then let it finish.
 
     Args:
-        arguments: of the job.
+        arguments: of the job; see `command`.
         kills: how often it is killed.
         within: seconds after its start in which it is killed.
         seed: of the moments.
+
+    Returns:
+        The moments, and the texts that were done then.
     """
     chance = random.Random(seed)
-    moments: list[float] = []
+    found: list[tuple[float, int]] = []
     for _ in range(kills):
         process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
-        moments.append(chance.uniform(0, within))
-        time.sleep(moments[-1])
+        moment = chance.uniform(0, within)
+        time.sleep(moment)
         process.send_signal(signal.SIGKILL)
         if process.wait() != -signal.SIGKILL:
             raise RuntimeError("the job was done before it could be killed")
+        found.append((moment, texts_done(Path(arguments[arguments.index("--out") + 1]))))
     run(arguments)
-    return moments
+    return found
 
 
-def run_with_killed_actors(arguments: list[str], *, kills: int, wait: float) -> int:
-    """Run a job on Ray and kill actors in the middle; returns how many were killed.
+def run_with_killed_actors(
+    arguments: list[str], out: Path, *, kills: int, wait: float
+) -> Iterator[int]:
+    """Run a job on Ray and kill actors in the middle; yields the texts that were done then.
 
     Args:
-        arguments: of the job.
+        arguments: of the job; see `command`.
+        out: its directory.
         kills: actors to kill.
         wait: seconds between them.
     """
@@ -84,17 +94,21 @@ def run_with_killed_actors(arguments: list[str], *, kills: int, wait: float) -> 
     killed = 0
     while process.poll() is None and killed < kills:
         time.sleep(wait)
-        actors = [
-            each
-            for each in psutil.Process(process.pid).children(recursive=True)
-            if "MapWorker" in " ".join(each.cmdline())
-        ]
+        family = psutil.Process(process.pid).children(recursive=True)
+        actors = [each for each in family if "MapWorker" in " ".join(each.cmdline())]
         if actors:
             actors[0].kill()
             killed += 1
+            yield texts_done(out)
     if process.wait() not in (0, 3):
         raise RuntimeError(f"the job ended with {process.returncode}")
-    return killed
+    if killed < kills:
+        raise RuntimeError(f"the job was done before {kills} actors could be killed")
+
+
+def texts_done(out: Path) -> int:
+    """Texts in the whole shards of a job."""
+    return sum(parquet.read_metadata(path).num_rows for path in out.glob("*.parquet"))
 
 
 def same_files(one: Path, other: Path) -> bool:

@@ -104,14 +104,28 @@ def test_the_words_of_all_texts_lead_to_their_texts(
             w for w in corpus_words(explanations) if (w.word, w.label) == ("good", "POSITIVE")
         )
         assert top.inner_text().split() == [
-            "good", "3", "3", f"{good.score:+.3f}",
-                f"{good.low:+.3f}", "to", f"{good.high:+.3f}", f"{good.effect:+.2f}",
+            "good", "3", "3", f"{good.score:+.3f}", "±", f"{(good.high - good.low) / 2:.3f}",
+                f"{good.effect:+.2f}",
         ]  # fmt: skip
         top.get_by_role("button").click()
         shown = page.locator(".item:visible > .text").all_text_contents()
         assert shown == [TEXTS[0], TEXTS[2], TEXTS[4]]
         page.locator("#corpus-least").fill("4")
         assert page.locator("#corpus button").count() == 0
+
+
+def test_phrases_lead_to_their_texts(look: Look) -> None:
+    texts = ["A film not good at all.", "It is not good.", "So good, not fine."]
+    explainer = TextExplainer(sentiment, labels=LABELS)
+    with look(report_html(explainer.many(texts))) as page:
+        page.locator("#corpus-label").select_option("NEGATIVE")
+        page.locator("#corpus-kind").select_option("phrases")
+        table = page.locator("#corpus table").first
+        assert table.locator("th").first.inner_text() == "phrase"
+        row = table.locator("tr").nth(1)
+        assert row.inner_text().split()[:4] == ["not", "good", "2", "2"]
+        row.get_by_role("button").click()
+        assert page.locator("#count").inner_text() == "2 of 3 texts"
 
 
 @pytest.mark.parametrize(

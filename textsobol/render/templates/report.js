@@ -95,9 +95,9 @@ const BY = {
 };
 
 function corpusTable(title, rows, isPhrase) {
-  const head = make("tr", {}, ...[isPhrase ? "phrase" : "word", "texts", "times", "mean score", "interval", "mean effect"].map((name) => make("th", { scope: "col" }, name)));
+  const head = make("tr", {}, ...[isPhrase ? "phrase" : "word", "texts", "times", "mean score", "mean effect"].map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map(([word, texts, times, score, effect, low, high]) => {
-    const interval = low === null ? "" : `${signed(low)} to ${signed(high)}`;
+    const mean = signed(score) + (low === null ? "" : `\u00a0±\u00a0${((high - low) / 2).toFixed(3)}`);
     const button = make("button", { type: "button", dir: "auto", title: "list the texts that have it" }, shortened(word, 40));
     button.addEventListener("click", () => {
       byId("search").value = word; // without line breaks, which a field cannot hold
@@ -105,9 +105,9 @@ function corpusTable(title, rows, isPhrase) {
       listTexts();
       byId("search").scrollIntoView({ block: "start" });
     });
-    return make("tr", {}, make("td", {}, button), ...[texts, times, signed(score), interval, effect === null ? "" : signed(effect, 2)].map((value) => make("td", {}, String(value))));
+    return make("tr", {}, make("td", {}, button), ...[texts, times, mean, effect === null ? "" : signed(effect, 2)].map((value) => make("td", {}, String(value))));
   });
-  const none = make("tr", {}, make("td", { colspan: 6 }, isPhrase ? "no such phrase" : "no such word"));
+  const none = make("tr", {}, make("td", { colspan: 5 }, isPhrase ? "no such phrase" : "no such word"));
   return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", {}, make("caption", {}, title), head, ...(body.length ? body : [none])));
 }
 
