@@ -85,7 +85,7 @@ def test_data_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     from benchmarks.imdb.data import load
 
     (tmp_path / "reviews.txt").write_text("nothing")
-    with pytest.raises(SystemExit, match="known files are"):
+    with pytest.raises(SystemExit, match="known files of many texts are"):
         load(str(tmp_path / "reviews.txt"), "train")
     (tmp_path / "reviews.csv").write_text("words,label\nx,1\n")
     with pytest.raises(SystemExit, match="no column text"):
