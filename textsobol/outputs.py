@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
 from textsobol.sobol.arrays import Floats
 
@@ -59,7 +59,7 @@ def _without_each(outputs: Floats) -> Floats:
     first = outputs.argmax(axis=1)
     others = outputs.copy()
     others[rows, first] = -np.inf
-    rest = np.asarray(logsumexp(others, axis=1))
+    rest = np.asarray(np.logaddexp.reduce(others, axis=1))
     whole = np.logaddexp(rest, outputs[rows, first])[:, None]
     others = np.asarray(whole + np.log1p(-np.exp(others - whole)))
     others[rows, first] = rest

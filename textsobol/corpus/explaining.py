@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from textsobol.text.explainer import TextExplainer
 
 # Enough to fill batches with short texts; few enough that long ones fit into memory.
-_MOST_TEXTS = 64
-_MOST_WORDS = 8192
+_MOST_TEXTS = 128
+_MOST_WORDS = 16_384
 # What a row of the result says by itself: a line for each of thousands of texts would say nothing.
 _TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
 # What a text costs at least, in words: short ones get more passes a word.

@@ -34,26 +34,40 @@ def focus(game: Game, **settings: Any) -> Attribution:
 
     Args:
         game: what is to be explained.
-        settings: see `stages`.
+        settings: see `_stages`.
     """
-    *_, last = stages(game, **settings)
-    return last
+    *_, last = _stages(game, only_last=True, **settings)
+    return last()
 
 
-def stages(
+def stages(game: Game, **settings: Any) -> Iterator[Attribution]:
+    """What is known after 1, 2, 4, ... base rows of the first round and after every deletion.
+
+    Args:
+        game: what is to be explained.
+        settings: see `_stages`.
+    """
+    for stage in _stages(game, only_last=False, **settings):
+        yield stage()
+
+
+def _stages(
     game: Game,
     *,
+    only_last: bool,
     budget: int,
     seed: int,
     keep: float = 0.5,
     rows: int | None = None,
     design: str | None = None,
     interactions: int = 0,
-) -> Iterator[Attribution]:
-    """What is known after 1, 2, 4, ... base rows of the first round and after every deletion.
+) -> Iterator[Callable[[], Attribution]]:
+    """Stages of an explanation, each to be called for what it knows.
 
     Args:
         game: what is to be explained.
+        only_last: whether the stages before the last are of no use to anybody; then the first
+            round is not cut in parts, so that its rows fill batches.
         budget: masks that may be scored, the whole input included.
         seed: of the first round.
         keep: keep rate of the first round.
@@ -94,10 +108,10 @@ def stages(
 
     left = budget - evaluator.n_distinct
     settings = {"seed": seed, "keep": keep, "design": design}
-    for first in _first_rounds(of_units, left, rows, interactions, **settings):
+    for first in _first_rounds(of_units, left, rows, interactions, only_last, **settings):
         assert first.indices is not None
         own = first.indices.effect[:, game.target]
-        yield attribution(first, beginning(own))
+        yield partial(attribution, first, beginning(own))
     assert first.indices is not None
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
@@ -106,7 +120,7 @@ def stages(
     path = follow(lambda masks: of_target(masks[:, units]), own, rows=left, floor=floor)
     found = beginning(own)
     for found in islice(path, 1, None):
-        yield attribution(first, found)
+        yield partial(attribution, first, found)
     n_base = first.settings["base_rows"]
     more = (budget - evaluator.n_distinct) // _rows_a_base_row(of_units, interactions)
     is_searched = is_exact or found.order.size or rows is not None or interactions
@@ -115,7 +129,7 @@ def stages(
         first = _unwarned(of_units, budget=None, estimator="flip", rows=n_base + more, **settings)
         assert first.indices is not None
         found = beginning(first.indices.effect[:, game.target])
-        yield attribution(first, found)
+        yield partial(attribution, first, found)
     assert first.indices is not None
     if not first.indices.variance.any() and not found.estimates.any():
         warnings.warn(
@@ -126,9 +140,9 @@ def stages(
 
 
 def _first_rounds(
-    game: Game, left: int, rows: int | None, interactions: int, **settings: Any
+    game: Game, left: int, rows: int | None, interactions: int, only_last: bool, **settings: Any
 ) -> Iterator[Attribution]:
-    """Sobol' indices of ever more base rows.
+    """Sobol' indices of ever more base rows, or those of all at once.
 
     Pairs come with the last: which ones are strongest is not sure before.
     """
@@ -139,7 +153,7 @@ def _first_rounds(
         return
     most = min(_n_base_rows(left, game, a_base_row) if rows is None else rows, left // a_base_row)
     flip = partial(_unwarned, game, budget=None, estimator="flip", **settings)
-    for power in range(most.bit_length()):
+    for power in range(0 if only_last else most.bit_length()):
         if 2**power < most:
             yield flip(rows=2**power)
     yield flip(rows=most, interactions=interactions)

@@ -62,7 +62,7 @@ class MaskedText:
     def render(self, masks: Array) -> list[str]:
         """The text under each mask of ``masks (rows, words)``."""
         texts = []
-        for codes in self.variants(masks).T.tolist():
+        for codes in self.variants(masks).tolist():
             pieces = [self.variant_text(k, code) for k, code in enumerate(codes)]
             first = next((k for k, piece in enumerate(pieces) if piece), 0)
             if first > 0:
@@ -71,16 +71,20 @@ class MaskedText:
         return texts
 
     def variants(self, masks: Array) -> Integers:
-        """A number for what is left of each stretch: ``(stretches, rows)``.
+        """A number for what is left of each stretch: ``(rows, stretches)``.
 
         Bit b says whether the stretch's b-th word is present. Without spaces between words
         a stretch can be the whole text; then the numbers are Python's, of any length.
         """
         number = np.int64 if self.most_words_in_a_stretch < 63 else object
-        codes = np.empty((len(self.stretches), len(masks)), dtype=number)
-        for k, stretch in enumerate(self.stretches):
-            present = masks[:, stretch.words].astype(number)
-            codes[k] = present @ np.array([1 << b for b in range(present.shape[1])], dtype=number)
+        codes = np.zeros((len(masks), len(self.stretches)), dtype=number)
+        sizes = np.array([len(stretch.words) for stretch in self.stretches])
+        bits = [1 << b for size in sizes.tolist() for b in range(size)]
+        if bits:
+            present = masks * np.array(bits, dtype=number)
+            # Words are in the order of the stretches that hold them; some hold none.
+            first = np.cumsum(sizes) - sizes
+            codes[:, sizes > 0] = np.add.reduceat(present, first[sizes > 0], axis=1)
         return codes
 
     @cached_property

@@ -148,7 +148,7 @@ class _Pool:
 
     def __call__(self, masks: Array) -> list[Integers]:
         """Token ids without special tokens, one array a mask."""
-        variants = (self._masked.variants(masks) + self._first[:, None]).T
+        variants = self._masked.variants(masks) + self._first
         places = self._places(variants, leads=False)
         leader = np.argmin(self._is_blank[places], axis=1)
         led = np.flatnonzero(leader > 0)
@@ -157,12 +157,13 @@ class _Pool:
 
     def _places(self, variants: Integers, *, leads: bool) -> Integers:
         """Where variants are in the pool; those that are not yet are tokenized first."""
-        found = self._place_of[int(leads)]
-        new = np.unique(variants[found[variants] < 0])
-        if len(new):
+        place_of = self._place_of[int(leads)]
+        places = np.asarray(place_of[variants])
+        if (places < 0).any():
             # All at once: a tokenizer is far quicker on a list than on its items.
-            self._add(new, leads=leads)
-        return np.asarray(found[variants])
+            self._add(np.unique(variants[places < 0]), leads=leads)
+            places = np.asarray(place_of[variants])
+        return places
 
     def _add(self, new: Integers, *, leads: bool) -> None:
         stretches = np.searchsorted(self._first, new, side="right") - 1
