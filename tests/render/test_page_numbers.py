@@ -66,6 +66,18 @@ def test_first_order_below_zero_is_no_share(look: Look) -> None:
         assert "share" not in (page.locator(".w").first.get_attribute("class") or "")
 
 
+def test_the_note_says_which_measures_have_intervals(look: Look) -> None:
+    explanation = explained(method="focus", budget=150)
+    assert math.isnan(explanation.score_of(explanation.words[0]).low)
+    with look(explanation_html(explanation)) as page:
+        note = page.locator(".interval-note")
+        expect(note).to_have_text("without intervals")
+        page.get_by_text("total", exact=True).click()
+        expect(note).to_have_text("with 95 % intervals")
+        page.get_by_text("signed", exact=True).click()
+        expect(note).to_have_text("without intervals")
+
+
 def test_what_a_method_does_not_tell_is_not_shown(look: Look) -> None:
     explanation = explained()
     told = ("low", "high", "total", "first", "first_low", "first_high", "effect", "stability")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -158,10 +157,6 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),
         "footer": footer_of(explanation),
-        "tells_intervals": any(
-            not math.isnan(explanation.score_of(word).low) for word in explanation.words
-        )
-        and explanation.settings.get("base_rows") != 1,
     }
 
 

@@ -9,12 +9,8 @@ from typing import Any
 
 from textsobol.endpoints.model import Remote
 from textsobol.models import BUNDLED
-from textsobol.text.classifiers import (
-    Classifier,
-    FunctionClassifier,
-    HuggingFaceClassifier,
-    ZeroShotClassifier,
-)
+from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, ZeroShotClassifier
+from textsobol.text.functions import FunctionClassifier
 from textsobol.text.remote import RemoteClassifier
 
 # tokenizers without a limit of their own say so with a huge number

@@ -11,7 +11,8 @@ from textsobol.endpoints.asking import RemoteCost, RemoteError
 from textsobol.endpoints.model import Remote
 from textsobol.inference import Cost
 from textsobol.sobol.arrays import Floats
-from textsobol.text.classifiers import FunctionClassifier, Tick
+from textsobol.text.classifiers import Tick
+from textsobol.text.functions import FunctionClassifier
 
 
 class RemoteClassifier(FunctionClassifier):

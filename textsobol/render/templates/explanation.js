@@ -22,6 +22,7 @@ class Card {
     this.most = group.explanations.length > 1 ? 6 : 15; // bars shown at first
     this.spans = [...element.querySelectorAll(".w")];
     this.bars = element.querySelector(".bars");
+    this.note = element.querySelector(".interval-note");
     this.curve = element.querySelector(".curve-place");
     this.more = element.querySelector("button.more");
     this.more.addEventListener("click", () => {
@@ -152,6 +153,8 @@ class Card {
     const inside = (value) => Math.max(low, Math.min(high, value));
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
+    const sure = this.bars.querySelector(".error") !== null; // some measures have intervals, some not
+    this.note.textContent = sure ? "with 95 % intervals" : "without intervals";
     this.bars.classList.toggle("wide", shown.some((place) => this.names[this.explanation.scored[place]].length > 24));
     this.paintPairs();
     this.more.hidden = ranking.length <= this.most;
