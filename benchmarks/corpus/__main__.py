@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from pyarrow import parquet
 
+from benchmarks.commands import names_in
 from benchmarks.corpus import killing
 from benchmarks.corpus.reviews import write_reviews
 from benchmarks.corpus.throughput import throughput as measured
@@ -20,6 +21,7 @@ from textsobol import TextExplainer, read_explanations
 Work = Annotated[Path, typer.Option(help="Directory for tables and jobs.")]
 Method = Annotated[str, typer.Option(help="How texts are explained.")]
 HERE = Path("corpus-work")
+DEFAULT = "focus"
 app = typer.Typer(add_completion=False, help=__doc__)
 
 
@@ -28,15 +30,16 @@ def prepare(
     data: Annotated[str, typer.Option(help="JSON lines, CSV or Parquet with a text.")],
     texts: Annotated[int, typer.Option(help="Reviews of the long run.")] = 2000,
     most_words: Annotated[int, typer.Option(help="Longer reviews are cut.")] = 80,
-    few: Annotated[int, typer.Option(help="Reviews whose throughput is measured.")] = 96,
+    few: Annotated[int, typer.Option(help="Reviews whose throughput is measured.")] = 128,
     work: Work = HERE,
 ) -> None:
-    """Write reviews as tables: many, a tenth of them, and few ones long and short."""
+    """Write reviews as tables: many, a tenth of them, and few ones: whole, cut, and short."""
     work.mkdir(parents=True, exist_ok=True)
     tables = {
         "many": (texts, most_words),
         "tenth": (texts // 10, most_words),
-        "long": (few, most_words),
+        "whole": (max(1, few // 4), None),
+        "cut": (few, most_words),
         "short": (few, 15),
     }
     for name, (number, words) in tables.items():
@@ -46,14 +49,21 @@ def prepare(
 
 
 @app.command()
-def throughput(work: Work = HERE, method: Method = "sobol", repeats: int = 3) -> None:
+def throughput(
+    work: Work = HERE,
+    method: Method = DEFAULT,
+    model: Annotated[str | None, typer.Option(help="Directory or hub id.")] = None,
+    tables: Annotated[str, typer.Option(help="With commas.")] = "whole,cut,short",
+    repeats: int = 3,
+) -> None:
     """A job against one big batch of the same masks."""
     warnings.simplefilter("ignore")
     lines = []
-    for name in ("long", "short"):
+    for name in names_in(tables):
         table = work / f"{name}.parquet"
+        explainer = TextExplainer(model, progress=False)
+        found = measured(explainer, table, repeats, method=method)
         texts = parquet.read_metadata(table).num_rows
-        found = measured(TextExplainer(progress=False), table, repeats, method=method)
         ways = {
             "the job, files and all": found.job,
             "one text after another": found.one_by_one,
@@ -70,7 +80,7 @@ def throughput(work: Work = HERE, method: Method = "sobol", repeats: int = 3) ->
 
 
 @app.command()
-def memory(work: Work = HERE, method: Method = "sobol") -> None:
+def memory(work: Work = HERE, method: Method = DEFAULT) -> None:
     """The job from its start to its end, for all reviews and for a tenth of them."""
     lines = []
     for name in ("tenth", "many"):
@@ -89,7 +99,7 @@ def memory(work: Work = HERE, method: Method = "sobol") -> None:
 
 @app.command()
 def kills(
-    work: Work = HERE, method: Method = "sobol", times: int = 5, within: float = 60.0, seed: int = 0
+    work: Work = HERE, method: Method = DEFAULT, times: int = 5, within: float = 60.0, seed: int = 0
 ) -> None:
     """Kill the job at random moments, then let it finish, and compare with that of `memory`."""
     out = work / "killed"
@@ -102,7 +112,7 @@ def kills(
 
 
 @app.command()
-def ray(work: Work = HERE, method: Method = "sobol", times: int = 2, wait: float = 40.0) -> None:
+def ray(work: Work = HERE, method: Method = DEFAULT, times: int = 2, wait: float = 40.0) -> None:
     """Two actors on Ray, of which some are killed, compared with the job of `memory`."""
     out = work / "ray"
     shutil.rmtree(out, ignore_errors=True)
@@ -114,7 +124,7 @@ def ray(work: Work = HERE, method: Method = "sobol", times: int = 2, wait: float
 
 
 @app.command()
-def run(work: Work = HERE, method: Method = "sobol") -> None:
+def run(work: Work = HERE, method: Method = DEFAULT) -> None:
     """All of them, one after another."""
     for part in (throughput, memory, kills, ray):
         print(f"\n{part.__name__}\n", flush=True)

@@ -6,8 +6,15 @@ from pathlib import Path
 from textsobol.corpus.reading import load
 
 
-def write_reviews(data: str, path: Path, *, texts: int, most_words: int) -> float:
-    """The first reviews of a file as Parquet with ids; returns their mean number of words."""
+def write_reviews(data: str, path: Path, *, texts: int, most_words: int | None) -> float:
+    """The first reviews of a file as Parquet with ids; returns their mean number of words.
+
+    Args:
+        data: a file or hub id with a column ``text``.
+        path: of the table.
+        texts: number of them.
+        most_words: where longer ones are cut, if anywhere.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,6 +1,7 @@
 """The focused method: honest indices from its first round, a better order from its second."""
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from textsobol.methods import Attribution, Game
 from textsobol.methods.focus import focus
 from textsobol.methods.perturbing import greedy
 from textsobol.sobol.arrays import Array, Floats
+from textsobol.text.explanation import WordPair
 
 D = 40
 
@@ -160,16 +162,52 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
         assert word.scores[opposite].score == -word.scores[focused.label].score
 
 
-def test_pairs_are_those_of_the_indices() -> None:
+@pytest.mark.parametrize("budget", [48, 60, 300, 1000])
+def test_pairs_are_those_of_the_strongest_with_base_rows_of_their_own(budget: int) -> None:
     score = column(tangled(D, 1))
-    found = focus(Game(score, D), budget=1000, seed=3, interactions=4)
-    alone = sobol_indices(score, D, rows=8, seed=3, pairs=4)
+    found = focus(Game(score, D), budget=budget, seed=3, interactions=4)
     assert found.indices is not None
-    assert found.indices.pairs is not None
+    pairs = found.indices.pairs
+    assert pairs is not None
+    strongest = np.argsort(-np.abs(found.scores[:, 0]), kind="stable")[:4]
+    assert pairs.pairs.tolist() == [list(pair) for pair in combinations(sorted(strongest), 2)]
+    n_rows = found.settings["pair_rows"]
+    assert n_rows >= {48: 1, 60: 1, 300: 8, 1000: 30}[budget]
+    # All features flipped in as many rows say the same of pairs, and cost far more.
+    same = [(one, other) for one, other in pairs.pairs.tolist()]
+    alone = sobol_indices(score, D, rows=n_rows, seed=3, pairs=same)
     assert alone.pairs is not None
-    assert found.settings["base_rows"] == 8, "a pair costs a row of every base row"
-    np.testing.assert_array_equal(found.indices.pairs.pairs, alone.pairs.pairs)
-    np.testing.assert_array_equal(found.indices.pairs.effect, alone.pairs.effect)
+    np.testing.assert_allclose(pairs.effect, alone.pairs.effect, rtol=1e-9, atol=1e-12)
+    for ends in zip(pairs.interval(of="effect"), alone.pairs.interval(of="effect"), strict=True):
+        np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
+    # Their share is one of the same variance as those of single features.
+    wanted = alone.pairs.total * alone.variance / found.indices.variance
+    np.testing.assert_allclose(pairs.total, wanted, rtol=1e-9, atol=1e-12)
+    assert found.rows is not None
+    assert found.rows[1] <= budget
+
+
+def test_words_that_only_work_together_are_found_within_the_budget() -> None:
+    """The score falls by 3 where both are there; each alone lifts it a little."""
+    filler = " ".join(f"w{k}" for k in range(60))
+
+    def negated(texts: list[str]) -> list[float]:
+        has = [set(text.split()) for text in texts]
+        return [
+            ("good" in one) - 0.5 * ("not" in one) - 3.0 * ({"not", "good"} <= one) for one in has
+        ]
+
+    explanation = TextExplainer(negated)(f"{filler} not good {filler}", interactions=4)
+    names = {explanation.words[k].text for k in max(explanation.pairs, key=_size).words}
+    assert names == {"not", "good"}
+    (together,) = max(explanation.pairs, key=_size).scores.values()
+    assert together.effect == pytest.approx(-3)
+    assert together.low <= -3 <= together.high < 0
+    assert explanation.cost["forwarded"] <= explanation.settings["budget"]
+
+
+def _size(pair: WordPair) -> float:
+    return max(abs(score.effect) for score in pair.scores.values())
 
 
 def test_pairs_need_a_look_at_every_word() -> None:

@@ -243,7 +243,9 @@ def test_without_scripts_the_colours_and_the_list_are_there(look: Look) -> None:
     explanation = explained()
     with look(explanation_html(explanation), java_script_enabled=False) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
-        assert explanation.top(1)[0][0] in page.locator("noscript table").inner_text()
+        table = page.locator("noscript table").inner_text()
+        assert explanation.top(1)[0][0] in table
+        assert "95 % interval" in table
 
 
 def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:

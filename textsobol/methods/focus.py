@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -13,12 +14,15 @@ from textsobol.methods.sobol import n_pairs_among, sobol
 from textsobol.sobol import ConstantScoreWarning
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import hierarchy, open_groups
+from textsobol.sobol.designs import Design
 from textsobol.sobol.evaluator import Evaluator
 from textsobol.sobol.focus import DEPTH, Focus, beginning, follow
+from textsobol.sobol.pairs import pair_indices
 from textsobol.sobol.plan import MOST_EXACT_FEATURES
 
 _LEAST_TO_SEARCH = 40  # masks
 _ENOUGH_FOR_ERRORS = 6  # base rows
+_MOST_ROWS_OF_PAIRS = 32  # base rows
 
 
 def focus(game: Game, **settings: Any) -> Attribution:
@@ -73,8 +77,7 @@ def _stages(
         keep: keep rate of the first round.
         rows: base rows of the first round, where it should not take its usual share.
         design: of the first round; see `textsobol.sobol_indices`.
-        interactions: also analyse all pairs of so many features in the first round, those with the
-            highest total index.
+        interactions: also analyse all pairs of so many features, those that matter most.
     """
     if rows is not None and rows < 1:
         raise ValueError(f"rows={rows}: must be at least 1")
@@ -106,7 +109,8 @@ def _stages(
             units=units if is_coarse else None,
         )
 
-    left = budget - evaluator.n_distinct
+    for_pairs = _rows_for_pairs(budget - evaluator.n_distinct, game.n_features, interactions)
+    left = budget - for_pairs - evaluator.n_distinct
     settings = {"seed": seed, "keep": keep, "design": design}
     for first in _first_rounds(of_units, left, rows, interactions, only_last, **settings):
         assert first.indices is not None
@@ -115,20 +119,22 @@ def _stages(
     assert first.indices is not None
     # Masks that the first round has scored, all of them where it is exact, cost nothing here.
     is_exact = first.settings["estimator"] == "exact"
-    left = 2**63 if is_exact else budget - evaluator.n_distinct
+    left = 2**63 if is_exact else budget - for_pairs - evaluator.n_distinct
     floor = float(first.indices.mean[game.target])  # less than a random part of the input has
     path = follow(lambda masks: of_target(masks[:, units]), own, rows=left, floor=floor)
     found = beginning(own)
     for found in islice(path, 1, None):
         yield partial(attribution, first, found)
     n_base = first.settings["base_rows"]
-    more = (budget - evaluator.n_distinct) // _rows_a_base_row(of_units, interactions)
-    is_searched = is_exact or found.order.size or rows is not None or interactions
-    if not is_searched and more > 0:
+    more = (budget - for_pairs - evaluator.n_distinct) // (1 + of_units.n_features)
+    if not (is_exact or found.order.size or rows is not None) and more > 0:
         # Nothing seems to speak for the label: what the search has left may tell what does.
         first = _unwarned(of_units, budget=None, estimator="flip", rows=n_base + more, **settings)
         assert first.indices is not None
         found = beginning(first.indices.effect[:, game.target])
+        yield partial(attribution, first, found)
+    if n_pairs and not is_exact:
+        first = _with_pairs(first, found, evaluator, budget, interactions)
         yield partial(attribution, first, found)
     assert first.indices is not None
     if not first.indices.variance.any() and not found.estimates.any():
@@ -142,11 +148,8 @@ def _stages(
 def _first_rounds(
     game: Game, left: int, rows: int | None, interactions: int, only_last: bool, **settings: Any
 ) -> Iterator[Attribution]:
-    """Sobol' indices of ever more base rows, or those of all at once.
-
-    Pairs come with the last: which ones are strongest is not sure before.
-    """
-    a_base_row = _rows_a_base_row(game, interactions)
+    """Sobol' indices of ever more base rows, or those of all at once."""
+    a_base_row = 1 + game.n_features
     # All masks, where they fit: the path then costs nothing. The whole input is known already.
     if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
         yield _unwarned(game, budget=2 + left, interactions=interactions, **settings)
@@ -156,7 +159,48 @@ def _first_rounds(
     for power in range(0 if only_last else most.bit_length()):
         if 2**power < most:
             yield flip(rows=2**power)
-    yield flip(rows=most, interactions=interactions)
+    yield flip(rows=most)
+
+
+def _rows_for_pairs(left: int, n_features: int, interactions: int) -> int:
+    """Masks that pairs get: a third of all, but what one base row of the rest leaves at least."""
+    n_pairs = n_pairs_among(interactions, n_features)
+    if not n_pairs:
+        return 0
+    a_base_row = 1 + min(interactions, n_features) + n_pairs
+    affordable = min(left // 3, left - 1 - n_features)
+    return max(n_pairs, min(_MOST_ROWS_OF_PAIRS * a_base_row, affordable))
+
+
+def _with_pairs(
+    first: Attribution, found: Focus, evaluator: Evaluator, budget: int, interactions: int
+) -> Attribution:
+    """The first round, with the pairs of the features that the search has found to matter most.
+
+    Its own base rows come first again, whose flips are known; in further ones only these features
+    are flipped.
+    """
+    assert first.indices is not None
+    made, n_features = first.indices.settings, len(first.scores)
+    assert made.design is not None
+    assert made.keep is not None
+    strongest = np.argsort(-np.abs(found.scores), kind="stable")[:interactions]
+    n_pairs = n_pairs_among(interactions, n_features)
+    left = budget - evaluator.n_distinct
+    rows = left // n_pairs
+    if rows > made.rows:
+        more = (left - made.rows * n_pairs) // (1 + len(strongest) + n_pairs)
+        rows = min(made.rows + more, max(made.rows, _MOST_ROWS_OF_PAIRS))
+    pairs = pair_indices(
+        evaluator,
+        Design(made.design, n_features, keep=made.keep, seed=made.seed),
+        np.sort(strongest),
+        rows=rows,
+        keep=made.keep,
+        variance=np.atleast_1d(first.indices.variance),
+    )
+    settings = {**first.settings, "pair_rows": rows}
+    return replace(first, settings=settings, indices=replace(first.indices, pairs=pairs))
 
 
 def _unwarned(game: Game, **settings: Any) -> Attribution:
@@ -164,10 +208,6 @@ def _unwarned(game: Game, **settings: Any) -> Attribution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantScoreWarning)
         return sobol(game, **settings)
-
-
-def _rows_a_base_row(game: Game, interactions: int) -> int:
-    return 1 + game.n_features + n_pairs_among(interactions, game.n_features)
 
 
 def _n_base_rows(left: int, game: Game, a_base_row: int) -> int:

@@ -15,6 +15,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.view import (
+    interval_title,
     is_signed,
     n_shared,
     page_data,
@@ -156,6 +157,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": explanation.top(_TABLE),
+        "interval_title": interval_title(explanation),
         "footer": footer_of(explanation),
     }
 

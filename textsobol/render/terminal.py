@@ -14,7 +14,7 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
-from textsobol.render.view import is_signed, n_shared, strongest_of
+from textsobol.render.view import interval_title, is_signed, n_shared, strongest_of
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
@@ -243,10 +243,11 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
     is_focused = explanation.settings.get("method") == "focus"
+    n_base = explanation.settings.get("base_rows")
     for name in (
         unit if unit in ("sentence", "paragraph") else "word",
         "score",
-        "share of the variation (95 %)" if is_focused else "95 % interval",
+        interval_title(explanation),
         "",
     ):
         table.add_column(name, justify="right" if name == "score" else "left")
@@ -260,17 +261,21 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         table.add_row(
             Text(one_line(word.text)),
             f"{score.score:+.3f}",
-            _share(score) if is_focused else _between(score.low, score.high),
+            _share(score, n_base) if is_focused else _between(score.low, score.high),
             Text(bar, style=_style(math.copysign(1.0, score.score)).removesuffix(" reverse")),
         )
     return table
 
 
-def _share(score: WordScore) -> str:
-    """The total index with its interval; words that were only looked at together have none."""
+def _share(score: WordScore, n_base: int | None) -> str:
+    """The total index; from one base row no interval can be told.
+
+    Words that were only looked at together have neither.
+    """
     if math.isnan(score.total):
         return ""
-    return f"{score.total:.2f}  ({score.total_low:.2f} to {score.total_high:.2f})"
+    told = "" if n_base == 1 else f"  ({score.total_low:.2f} to {score.total_high:.2f})"
+    return f"{score.total:.2f}{told}"
 
 
 def _between(low: float, high: float) -> str:

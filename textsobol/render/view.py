@@ -101,6 +101,12 @@ def is_signed(explanation: TextExplanation) -> bool:
     return bool(explanation.settings.get("signed", True))
 
 
+def interval_title(explanation: TextExplanation) -> str:
+    """What the intervals beside scores are of: those of focus are of the words' shares."""
+    is_focused = explanation.settings.get("method") == "focus"
+    return "share of the variation (95 %)" if is_focused else "95 % interval"
+
+
 def n_shared(explanation: TextExplanation) -> int:
     """Number of words that were only looked at together with others."""
     return sum(word.shared_by > 1 for word in explanation.words)

@@ -169,8 +169,8 @@ class TextExplainer:
             rows: number of base rows, at most (``sobol``: exactly, with ``budget`` left out); what
                 they leave of a budget goes into the search of ``focus``.
             seed: the same seed gives the same explanation.
-            interactions: also analyse all pairs of that many words, those with the highest
-                total index; with ``flip`` one more forward pass a pair and base row.
+            interactions: also analyse all pairs of that many words, the strongest (``sobol``:
+                those with the highest total index). ``focus`` gives them a third of the budget.
             precision: of ``sobol``: instead of a fixed number of base rows, go on until the words
                 with the highest total index are the same ones in this share of bootstrap
                 resamples, for example 0.95; up to ``budget``, or 64 base rows' worth of passes.
@@ -203,10 +203,10 @@ class TextExplainer:
             if method != "sobol":
                 budget = method_budget(
                     known, budget, d, noun="words", passes=passes,
-                    usual=lambda d: default_budget(d + n_pairs),
+                    usual=lambda d: default_budget(d, n_pairs),
                 )  # fmt: skip
             elif budget is None and rows is None and precision is None:
-                budget = passes * default_budget(d + n_pairs)
+                budget = passes * default_budget(d, n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
             found = game.attributed(known, looked_at, budget=masks, seed=seed, **options)

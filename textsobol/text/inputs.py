@@ -6,17 +6,21 @@ from typing import Any
 Text = str | tuple[str, str]
 
 
-def default_budget(n_words: int) -> int:
+def default_budget(n_words: int, n_pairs: int = 0) -> int:
     """Forward passes for a text of that many words, when none are given.
 
     Six for every word. A short text gets up to 512 passes or 32 for every word, whichever is
-    less, since they cost little there. One more pass is the prediction.
+    less, since they cost little there. One more pass is the prediction. Where pairs of words are
+    analysed, it is half as much again, and six for every pair at least.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
         [193, 513, 513, 1387]
+        >>> default_budget(60, n_pairs=15)
+        769
     """
-    return 1 + max(6 * (n_words + 1), min(512, 32 * (n_words + 1)))
+    alone = 1 + max(6 * (n_words + 1), min(512, 32 * (n_words + 1)))
+    return max(alone * 3 // 2, 6 * (n_words + n_pairs)) if n_pairs else alone
 
 
 def checked_texts(text: Any) -> tuple[Text, list[str]]:

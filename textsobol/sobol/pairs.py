@@ -1,0 +1,54 @@
+"""Pairs of a few features, with base rows of their own: nothing else is flipped in them."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol.designs import Design
+from textsobol.sobol.flip import indices_of, pair_differences
+from textsobol.sobol.indices import PairIndices, columns_of
+from textsobol.sobol.plan import pairs_among
+from textsobol.sobol.rows import base_and_flips, pair_flips
+
+
+def pair_indices(
+    score: Callable[[Iterable[Array]], Floats],
+    design: Design,
+    features: Integers,
+    *,
+    rows: int,
+    keep: float,
+    variance: Floats,
+) -> PairIndices:
+    """Indices of all pairs of some features: 1 + k + k (k - 1) / 2 rows for each base row.
+
+    Args:
+        score: pieces of masks ``(some rows, features)`` to the scores of all ``(rows, labels)``.
+        design: of the base rows, which it has not given yet.
+        features: the k features ``(k,)``, ascending.
+        rows: number of base rows.
+        keep: the keep rate p of the design.
+        variance: of the score ``(labels,)``, by which indices are divided. It is taken as known:
+            errors are those of the effects.
+
+    Example:
+        >>> def score(pieces):
+        ...     masks = np.concatenate(list(pieces))
+        ...     return (masks[:, [0]] & masks[:, [2]]) - 0.5 * masks[:, [1]]
+        >>> design = Design("latin", 3, keep=0.5, seed=0)
+        >>> variance = np.array([0.25])
+        >>> found = pair_indices(score, design, np.arange(3), rows=4, keep=0.5, variance=variance)
+        >>> found.pairs.tolist(), found.effect.ravel().tolist()
+        ([[0, 1], [0, 2], [1, 2]], [0.0, 1.0, 0.0])
+    """
+    base, blocks = design.take(rows)
+    pairs = pairs_among(features)
+    scores = score(base_and_flips(base, features)).reshape(rows, 1 + len(features), -1)
+    f_pairs = score(pair_flips(base, pairs)).reshape(rows, len(pairs), -1)
+    # Among themselves the features are known by their place.
+    places = np.searchsorted(features, pairs)
+    differences = pair_differences(base[:, features], scores[:, 0], scores[:, 1:], f_pairs, places)
+    known = np.broadcast_to(variance, (rows, len(variance)))
+    samples = indices_of(differences, (keep * (1 - keep)) ** 2, blocks, variance, known)
+    return PairIndices(**columns_of(*samples, is_scalar=False), pairs=pairs)
