@@ -163,14 +163,16 @@ def test_words_rank_by_focus_and_keep_their_indices() -> None:
 
 
 @pytest.mark.parametrize("budget", [48, 60, 300, 1000])
-def test_pairs_are_those_of_the_strongest_with_base_rows_of_their_own(budget: int) -> None:
+def test_pairs_are_those_of_the_highest_with_base_rows_of_their_own(budget: int) -> None:
     score = column(tangled(D, 1))
     found = focus(Game(score, D), budget=budget, seed=3, interactions=4)
     assert found.indices is not None
     pairs = found.indices.pairs
     assert pairs is not None
-    strongest = np.argsort(-np.abs(found.scores[:, 0]), kind="stable")[:4]
-    assert pairs.pairs.tolist() == [list(pair) for pair in combinations(sorted(strongest), 2)]
+    assert found.focus is not None
+    seen = np.sqrt(4 * found.indices.total * found.indices.variance).ravel()
+    most = np.argsort(-np.maximum(seen, found.focus.largest), kind="stable")[:4]
+    assert pairs.pairs.tolist() == [list(pair) for pair in combinations(sorted(most), 2)]
     n_rows = found.settings["pair_rows"]
     assert n_rows >= {48: 1, 60: 1, 300: 8, 1000: 30}[budget]
     # All features flipped in as many rows say the same of pairs, and cost far more.
@@ -180,8 +182,9 @@ def test_pairs_are_those_of_the_strongest_with_base_rows_of_their_own(budget: in
     np.testing.assert_allclose(pairs.effect, alone.pairs.effect, rtol=1e-9, atol=1e-12)
     for ends in zip(pairs.interval(of="effect"), alone.pairs.interval(of="effect"), strict=True):
         np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
-    # Their share is one of the same variance as those of single features.
-    wanted = alone.pairs.total * alone.variance / found.indices.variance
+    # Their share is one of the same variance as those of single features, and never above 1.
+    parts = alone.pairs.total * alone.variance
+    wanted = parts / max(found.indices.variance[0], parts.max())
     np.testing.assert_allclose(pairs.total, wanted, rtol=1e-9, atol=1e-12)
     assert found.rows is not None
     assert found.rows[1] <= budget
@@ -204,6 +207,57 @@ def test_words_that_only_work_together_are_found_within_the_budget() -> None:
     assert together.effect == pytest.approx(-3)
     assert together.low <= -3 <= together.high < 0
     assert explanation.cost["forwarded"] <= explanation.settings["budget"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_that_do_nothing_alone_are_found_for_any_label(seed: int) -> None:
+    """Once one of them is deleted, the other has nothing left to say."""
+    slopes = np.random.default_rng(seed).normal(scale=0.05, size=D)
+
+    def score(masks: Array) -> Floats:
+        both = masks[:, 5] & masks[:, 17]
+        return np.stack([masks @ slopes, 2.0 * both + masks @ slopes], axis=1)
+
+    found = focus(Game(score, D), budget=1000, seed=seed, interactions=6)
+    assert found.settings["base_rows"] >= 4, "balanced: each has met the other"
+    assert found.indices is not None
+    assert found.indices.pairs is not None
+    (place,) = np.flatnonzero((found.indices.pairs.pairs == [5, 17]).all(axis=1))
+    assert found.indices.pairs.effect[place] == pytest.approx([0, 2], abs=1e-9)
+
+
+@pytest.mark.parametrize(("d", "budget", "k"), [(3, 8, 3), (5, 40, 3), (8, 257, 4)])
+def test_pairs_are_exact_where_all_masks_fit(d: int, budget: int, k: int) -> None:
+    def score(masks: Array) -> Floats:
+        return (masks[:, [0]] & masks[:, [1]]) + 0.1 * masks[:, [2]]
+
+    found = focus(Game(score, d), budget=budget, seed=0, interactions=k)
+    assert found.settings["estimator"] == "exact"
+    assert found.indices is not None
+    assert found.indices.pairs is not None
+    assert found.indices.pairs.effect[0] == pytest.approx(1)
+    assert (found.indices.pairs.effect_error == 0).all()
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_no_pair_has_more_than_all_of_the_variance(seed: int) -> None:
+    def score(masks: Array) -> Floats:
+        return 0.02 * masks.sum(axis=1, keepdims=True) + 3.0 * masks[:, :4].all(1, keepdims=True)
+
+    found = focus(Game(score, D), budget=120, seed=seed, interactions=4)
+    assert found.indices is not None
+    assert found.indices.pairs is not None
+    assert (found.indices.pairs.total <= 1 + 1e-12).all()
+
+
+def test_what_pairs_have_seen_is_no_constant_score() -> None:
+    def score(masks: Array) -> Floats:
+        return masks[:, :3].max(axis=1, keepdims=True).astype(float)
+
+    found = focus(Game(score, 30), budget=60, seed=1, rows=1, interactions=4)
+    assert found.indices is not None
+    assert found.indices.pairs is not None
+    assert found.indices.pairs.effect.any()
 
 
 def _size(pair: WordPair) -> float:

@@ -246,6 +246,14 @@ def test_without_scripts_the_colours_and_the_list_are_there(look: Look) -> None:
         table = page.locator("noscript table").inner_text()
         assert explanation.top(1)[0][0] in table
         assert "95 % interval" in table
+    focused = explained("a good or awful film", method="focus")
+    (best,) = focused.top(1)
+    total = focused.score_of(focused.words[focused.ranking[0]]).total
+    share = f"{total:.2f} ({total:.2f} to {total:.2f})"
+    with look(explanation_html(focused), java_script_enabled=False) as page:
+        rows = page.locator("noscript table tr").all_inner_texts()
+        assert rows[0].split("\t") == ["word", "score", "share of the variation (95 %)"]
+        assert rows[1].split("\t") == [best[0], f"{best[1]:+.3f}", share]
 
 
 def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:

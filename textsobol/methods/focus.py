@@ -11,7 +11,7 @@ import numpy as np
 
 from textsobol.methods.contract import Attribution, Game
 from textsobol.methods.sobol import n_pairs_among, sobol
-from textsobol.sobol import ConstantScoreWarning
+from textsobol.sobol import ConstantScoreWarning, SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.coarse import hierarchy, open_groups
 from textsobol.sobol.designs import Design
@@ -28,7 +28,8 @@ _MOST_ROWS_OF_PAIRS = 32  # base rows
 def focus(game: Game, **settings: Any) -> Attribution:
     """Effects along the path of deletions, and the Sobol' indices of the first round.
 
-    Both share the budget; see `_n_base_rows`. The path is that of the label that is looked at;
+    Both share the budget, with pairs where these are asked for; see `_n_base_rows` and
+    `_rows_for_pairs`. The path is that of the label that is looked at;
     others have their mean effects from the first round, or the opposite where all that speaks for
     the one speaks against the other.
 
@@ -46,6 +47,8 @@ def focus(game: Game, **settings: Any) -> Attribution:
 
 def stages(game: Game, **settings: Any) -> Iterator[Attribution]:
     """What is known after 1, 2, 4, ... base rows of the first round and after every deletion.
+
+    The last also has the pairs, where these are asked for.
 
     Args:
         game: what is to be explained.
@@ -77,7 +80,7 @@ def _stages(
         keep: keep rate of the first round.
         rows: base rows of the first round, where it should not take its usual share.
         design: of the first round; see `textsobol.sobol_indices`.
-        interactions: also analyse all pairs of so many features, those that matter most.
+        interactions: also analyse all pairs of so many features, those that were seen to do most.
     """
     if rows is not None and rows < 1:
         raise ValueError(f"rows={rows}: must be at least 1")
@@ -109,7 +112,10 @@ def _stages(
             units=units if is_coarse else None,
         )
 
-    for_pairs = _rows_for_pairs(budget - evaluator.n_distinct, game.n_features, interactions)
+    left = budget - evaluator.n_distinct
+    for_pairs = 0
+    if n_pairs and not _fits_exactly(game.n_features, left):
+        for_pairs = _rows_for_pairs(left, game.n_features, interactions, n_pairs)
     left = budget - for_pairs - evaluator.n_distinct
     settings = {"seed": seed, "keep": keep, "design": design}
     for first in _first_rounds(of_units, left, rows, interactions, only_last, **settings):
@@ -134,10 +140,12 @@ def _stages(
         found = beginning(first.indices.effect[:, game.target])
         yield partial(attribution, first, found)
     if n_pairs and not is_exact:
-        first = _with_pairs(first, found, evaluator, budget, interactions)
+        first = _with_pairs(first, found, evaluator, budget, interactions, n_pairs)
         yield partial(attribution, first, found)
     assert first.indices is not None
-    if not first.indices.variance.any() and not found.estimates.any():
+    pairs = first.indices.pairs
+    seen = (first.indices.variance, found.estimates, *(() if pairs is None else (pairs.effect,)))
+    if not any(values.any() for values in seen):
         warnings.warn(
             "the score is the same for every mask that was looked at: all scores are 0",
             ConstantScoreWarning,
@@ -150,8 +158,8 @@ def _first_rounds(
 ) -> Iterator[Attribution]:
     """Sobol' indices of ever more base rows, or those of all at once."""
     a_base_row = 1 + game.n_features
-    # All masks, where they fit: the path then costs nothing. The whole input is known already.
-    if 2**game.n_features <= min(left + 1, 2**MOST_EXACT_FEATURES):
+    # All masks, where they fit: the path then costs nothing.
+    if _fits_exactly(game.n_features, left):
         yield _unwarned(game, budget=2 + left, interactions=interactions, **settings)
         return
     most = min(_n_base_rows(left, game, a_base_row) if rows is None else rows, left // a_base_row)
@@ -162,20 +170,42 @@ def _first_rounds(
     yield flip(rows=most)
 
 
-def _rows_for_pairs(left: int, n_features: int, interactions: int) -> int:
-    """Masks that pairs get: a third of all, but what one base row of the rest leaves at least."""
-    n_pairs = n_pairs_among(interactions, n_features)
-    if not n_pairs:
-        return 0
+def _fits_exactly(n_features: int, left: int) -> bool:
+    """Whether all masks fit; the whole input is known already."""
+    return n_features <= MOST_EXACT_FEATURES and 1 << n_features <= left + 1
+
+
+def _rows_for_pairs(left: int, n_features: int, interactions: int, n_pairs: int) -> int:
+    """Masks that pairs get: a third of what is left, no more than 32 base rows need.
+
+    A base row of the rest must fit beside them, and one mask for every pair.
+    """
     a_base_row = 1 + min(interactions, n_features) + n_pairs
     affordable = min(left // 3, left - 1 - n_features)
     return max(n_pairs, min(_MOST_ROWS_OF_PAIRS * a_base_row, affordable))
 
 
+def _most_seen(indices: SobolIndices, found: Focus) -> Floats:
+    """What each feature can do: the most that was seen of it, for any label ``(features,)``.
+
+    Not its score: of two that only work together, the search deletes one, and the other has
+    nothing left to say.
+    """
+    assert indices.settings.keep is not None
+    weight = indices.settings.keep * (1 - indices.settings.keep)
+    effects = np.sqrt(indices.total * indices.variance / weight)  # root of E[D^2]
+    return np.asarray(np.maximum(effects.max(axis=1), found.largest))
+
+
 def _with_pairs(
-    first: Attribution, found: Focus, evaluator: Evaluator, budget: int, interactions: int
+    first: Attribution,
+    found: Focus,
+    evaluator: Evaluator,
+    budget: int,
+    interactions: int,
+    n_pairs: int,
 ) -> Attribution:
-    """The first round, with the pairs of the features that the search has found to matter most.
+    """The first round, with the pairs of the features that were seen to do most.
 
     Its own base rows come first again, whose flips are known; in further ones only these features
     are flipped.
@@ -184,8 +214,7 @@ def _with_pairs(
     made, n_features = first.indices.settings, len(first.scores)
     assert made.design is not None
     assert made.keep is not None
-    strongest = np.argsort(-np.abs(found.scores), kind="stable")[:interactions]
-    n_pairs = n_pairs_among(interactions, n_features)
+    strongest = np.argsort(-_most_seen(first.indices, found), kind="stable")[:interactions]
     left = budget - evaluator.n_distinct
     rows = left // n_pairs
     if rows > made.rows:
@@ -197,7 +226,7 @@ def _with_pairs(
         np.sort(strongest),
         rows=rows,
         keep=made.keep,
-        variance=np.atleast_1d(first.indices.variance),
+        variance=first.indices.variance,
     )
     settings = {**first.settings, "pair_rows": rows}
     return replace(first, settings=settings, indices=replace(first.indices, pairs=pairs))

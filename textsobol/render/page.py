@@ -15,6 +15,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.view import (
+    beside_score,
     interval_title,
     is_signed,
     n_shared,
@@ -156,7 +157,11 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "n_shared": n_shared(explanation),
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
-        "top": explanation.top(_TABLE),
+        "top": [
+            (word.text, f"{score.score:+.3f}", beside_score(explanation, score))
+            for word in (explanation.words[k] for k in explanation.ranking[:_TABLE])
+            for score in [explanation.score_of(word)]
+        ],
         "interval_title": interval_title(explanation),
         "footer": footer_of(explanation),
     }

@@ -14,12 +14,12 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
-from textsobol.render.view import interval_title, is_signed, n_shared, strongest_of
+from textsobol.render.view import beside_score, interval_title, is_signed, n_shared, strongest_of
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
     from textsobol.image.explanation import ImageExplanation
-    from textsobol.text.explanation import TextExplanation, WordScore
+    from textsobol.text.explanation import TextExplanation
 
 _BAR = 16
 _PAIRS = 5  # listed
@@ -242,8 +242,6 @@ def _style(strength: float) -> str:
 def _ranking(explanation: TextExplanation, top: int) -> Table:
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
-    is_focused = explanation.settings.get("method") == "focus"
-    n_base = explanation.settings.get("base_rows")
     for name in (
         unit if unit in ("sentence", "paragraph") else "word",
         "score",
@@ -261,22 +259,7 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         table.add_row(
             Text(one_line(word.text)),
             f"{score.score:+.3f}",
-            _share(score, n_base) if is_focused else _between(score.low, score.high),
+            beside_score(explanation, score),
             Text(bar, style=_style(math.copysign(1.0, score.score)).removesuffix(" reverse")),
         )
     return table
-
-
-def _share(score: WordScore, n_base: int | None) -> str:
-    """The total index; from one base row no interval can be told.
-
-    Words that were only looked at together have neither.
-    """
-    if math.isnan(score.total):
-        return ""
-    told = "" if n_base == 1 else f"  ({score.total_low:.2f} to {score.total_high:.2f})"
-    return f"{score.total:.2f}{told}"
-
-
-def _between(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}"

@@ -13,7 +13,7 @@ import numpy as np
 from textsobol.render.printable import printable
 
 if TYPE_CHECKING:
-    from textsobol.text.explanation import TextExplanation, Word
+    from textsobol.text.explanation import TextExplanation, Word, WordScore
 
 # The order that the page's script knows, in numbers.js.
 _FIELDS = (
@@ -105,6 +105,22 @@ def interval_title(explanation: TextExplanation) -> str:
     """What the intervals beside scores are of: those of focus are of the words' shares."""
     is_focused = explanation.settings.get("method") == "focus"
     return "share of the variation (95 %)" if is_focused else "95 % interval"
+
+
+def beside_score(explanation: TextExplanation, score: WordScore) -> str:
+    """What `interval_title` announces; nothing where it is not known.
+
+    From one base row no interval can be told. Words that were only looked at together with others
+    have neither share nor interval.
+    """
+    n_base = explanation.settings.get("base_rows")
+    if explanation.settings.get("method") != "focus":
+        is_told = not math.isnan(score.low) and n_base != 1
+        return f"{score.low:+.3f} to {score.high:+.3f}" if is_told else ""
+    if math.isnan(score.total):
+        return ""
+    told = "" if n_base == 1 else f"  ({score.total_low:.2f} to {score.total_high:.2f})"
+    return f"{score.total:.2f}{told}"
 
 
 def n_shared(explanation: TextExplanation) -> int:

@@ -36,10 +36,13 @@ class Focus:
         order: the features that were deleted, in that order.
         estimates: effect of each feature, the later looks on the path weighing more. Looks below
             the floor of the search do not count.
+        largest: size of the largest effect that was seen of each feature, above the floor: what it
+            can do, also where it had lost its partner in the end.
     """
 
     order: Integers
     estimates: Floats
+    largest: Floats
 
     @property
     def scores(self) -> Floats:
@@ -53,7 +56,8 @@ class Focus:
         Example:
             The second had to go before the third:
 
-            >>> Focus(np.array([2, 0, 1]), np.array([1.0, 3.0, 4.0, 0.5])).scores.round(2)
+            >>> seen = np.array([1.0, 3.0, 4.0, 0.5])
+            >>> Focus(np.array([2, 0, 1]), seen, seen).scores.round(2)
             array([2. , 2. , 4. , 0.5])
         """
         scores = self.estimates.copy()
@@ -110,7 +114,7 @@ def follow(
         array([0.89, 0.89, 0.1 , 0.  ])
     """
     estimates = np.array(effects, dtype=float)
-    above = estimates.copy()  # what was seen above the floor
+    above, largest = estimates.copy(), np.abs(estimates)  # what was seen above the floor
     n_features = len(estimates)
     depth = min(depth, n_features)
     present = np.ones(n_features, dtype=bool)
@@ -133,6 +137,7 @@ def follow(
         estimates[ahead] += weight * (seen - estimates[ahead])
         if before >= floor:
             above[ahead] = estimates[ahead]
+            largest[ahead] = np.maximum(largest[ahead], np.abs(seen))
         # A feature that does nothing must not go for the rounding of a difference.
         speak_for = estimates[ahead] > _ROUNDING * np.abs(estimates).max()
         if speak_for.any():
@@ -140,14 +145,14 @@ def follow(
             order.append(int(ahead[best]))
             present[order[-1]] = False
             before -= seen[best]
-        yield Focus(np.array(order, dtype=np.int64), above.copy())
+        yield Focus(np.array(order, dtype=np.int64), above.copy(), largest.copy())
         if not speak_for.any():
             return
 
 
 def beginning(effects: Floats) -> Focus:
     """What is known before anything was deleted."""
-    return Focus(np.array([], dtype=np.int64), effects.copy())
+    return Focus(np.array([], dtype=np.int64), effects.copy(), np.abs(effects))
 
 
 def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:

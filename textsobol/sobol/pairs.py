@@ -29,8 +29,8 @@ def pair_indices(
         features: the k features ``(k,)``, ascending.
         rows: number of base rows.
         keep: the keep rate p of the design.
-        variance: of the score ``(labels,)``, by which indices are divided. It is taken as known:
-            errors are those of the effects.
+        variance: of the score ``(labels,)``, by which indices are divided. It is taken as known, so
+            that errors are those of the differences; but no smaller than what a pair has of it.
 
     Example:
         >>> def score(pieces):
@@ -49,6 +49,8 @@ def pair_indices(
     # Among themselves the features are known by their place.
     places = np.searchsorted(features, pairs)
     differences = pair_differences(base[:, features], scores[:, 0], scores[:, 1:], f_pairs, places)
+    weight = (keep * (1 - keep)) ** 2
+    variance = np.maximum(variance, weight * (differences**2).mean(axis=0).max(axis=0))
     known = np.broadcast_to(variance, (rows, len(variance)))
-    samples = indices_of(differences, (keep * (1 - keep)) ** 2, blocks, variance, known)
+    samples = indices_of(differences, weight, blocks, variance, known)
     return PairIndices(**columns_of(*samples, is_scalar=False), pairs=pairs)

@@ -169,8 +169,8 @@ class TextExplainer:
             rows: number of base rows, at most (``sobol``: exactly, with ``budget`` left out); what
                 they leave of a budget goes into the search of ``focus``.
             seed: the same seed gives the same explanation.
-            interactions: also analyse all pairs of that many words, the strongest (``sobol``:
-                those with the highest total index). ``focus`` gives them a third of the budget.
+            interactions: also analyse all pairs of that many words, those that do most.
+                ``focus`` gives them up to a third of the budget.
             precision: of ``sobol``: instead of a fixed number of base rows, go on until the words
                 with the highest total index are the same ones in this share of bootstrap
                 resamples, for example 0.95; up to ``budget``, or 64 base rows' worth of passes.

@@ -11,7 +11,7 @@ def default_budget(n_words: int, n_pairs: int = 0) -> int:
 
     Six for every word. A short text gets up to 512 passes or 32 for every word, whichever is
     less, since they cost little there. One more pass is the prediction. Where pairs of words are
-    analysed, it is half as much again, and six for every pair at least.
+    analysed, it is half as much again, and six for every word and pair at least.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
@@ -20,7 +20,7 @@ def default_budget(n_words: int, n_pairs: int = 0) -> int:
         769
     """
     alone = 1 + max(6 * (n_words + 1), min(512, 32 * (n_words + 1)))
-    return max(alone * 3 // 2, 6 * (n_words + n_pairs)) if n_pairs else alone
+    return max(alone * 3 // 2, 1 + 6 * (1 + n_words + n_pairs)) if n_pairs else alone
 
 
 def checked_texts(text: Any) -> tuple[Text, list[str]]:
