@@ -135,11 +135,13 @@ def way(summary: Summary, column: Run) -> float | None:
 
 def _table(run: Run, columns: dict[float, Run], metric: str) -> Table:
     value = run.reading.values[metric]
-    rows: list[list[Cell]] = [[Cell(title)] for title in _titles(run)]
+    seen = {s.variant.title for column in columns.values() for s in column.summaries}
+    titles = [title for title in _titles(run) if title in seen]
+    rows: list[list[Cell]] = [[Cell(title)] for title in titles]
     counts = [Cell("reviews")]
     for column in columns.values():
         by_title = {s.variant.title: s for s in column.summaries}
-        found = [by_title.get(title) for title in _titles(run)]
+        found = [by_title.get(title) for title in titles]
         estimates = [s.metrics[metric] if s else None for s in found]
         ranks = places(
             [estimate.mean if estimate else 0.0 for estimate in estimates],

@@ -53,6 +53,7 @@ def test_the_league_is_written(tmp_path: Path) -> None:
     assert "75 % |" in told
     assert "## tiny: Insertion" in told
     assert "## tiny: AOPC" in told
+    assert told.count("| ProxySPEX |") == 1, "only among the differences: too few reviews for more"
     assert (tmp_path / "league" / "league.png").read_bytes().startswith(b"\x89PNG")
 
 
