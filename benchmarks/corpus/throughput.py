@@ -49,6 +49,7 @@ class Throughput:
 
 def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: Any) -> Throughput:
     """Measure a job on a table; see `Throughput`."""
+    calls, settings = settings, {**settings, "shard_size": 128}  # as in a job of many texts
     asked: list[Asked] = []
     rows: list[Row] = []
     with _recorded(asked, rows), tempfile.TemporaryDirectory() as out:
@@ -65,7 +66,7 @@ def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: 
 
     def one_by_one() -> None:
         for text, seed in zip(texts, seeds, strict=True):
-            explainer(text, **{**settings, "seed": seed})
+            explainer(text, **{**calls, "seed": seed})
 
     def big_batch() -> None:
         tasks = [(1, partial(_outputs, classifier, one)) for one in asked]

@@ -85,12 +85,15 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=30, help="base rows (default 30)")
     parser.add_argument("--seeds", type=int, default=400, help="designs (default 400)")
+    parser.add_argument("--level", type=float, default=0.9, help="of the intervals (default 0.9)")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     lines = []
     for keep in (0.5, 0.9):
         for name in word_models(N_WORDS):
-            found = coverage(name, keep, n_base=arguments.rows, n_seeds=arguments.seeds)
+            found = coverage(
+                name, keep, n_base=arguments.rows, n_seeds=arguments.seeds, level=arguments.level
+            )
             rare = f"{100 * variance_in_rare_masks(name, keep):.0f} %"
             lines.append([f"{keep}", name, rare, *map(str, found.values())])
     print(markdown(["keep", "model", "rare", *INDICES], lines))

@@ -141,7 +141,7 @@ class Interpreto:
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
-                found = np.asarray(method(text, label)[0].attributions, dtype=float).ravel()
+                found = method(text, label)[0].attributions.float().numpy().astype(float).ravel()
         finally:
             hook.remove()
         encoded = self._encoded(text)

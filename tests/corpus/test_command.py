@@ -137,7 +137,11 @@ def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPa
     told.expect(plans, plans[1:])
     clock[0] = 10.0
     told.shard_done(plans[1])
-    assert told.line() == "10 of 12 texts, 0.20 texts a second, about 2 min left"
+    # At this rate the four texts that were left would take 100 s.
+    assert told.line() == "10 of 12 texts, 0.04 texts a second, about 2 min left"
     clock[0] = 20.0
-    told.text_done(30.0)
-    assert told.line() == "11 of 12 texts, 0.15 texts a second, about 30 s left"
+    told.part_done(30.0, share=0.5, row=10)
+    assert told.line() == "10 of 12 texts, 0.05 texts a second, about 1 min left"
+    told.part_done(30.0, share=2.0, row=10)
+    told.text_done(30.0, row=10)
+    assert told.line() == "11 of 12 texts, 0.08 texts a second, about 30 s left"

@@ -69,11 +69,12 @@ def test_first_order_below_zero_is_no_share(look: Look) -> None:
 def test_the_note_says_which_measures_have_intervals(look: Look) -> None:
     explanation = explained(method="focus", budget=150)
     assert math.isnan(explanation.score_of(explanation.words[0]).low)
+    assert 1 < explanation.settings["base_rows"] < 8
     with look(explanation_html(explanation)) as page:
         note = page.locator(".interval-note")
         expect(note).to_have_text("without intervals")
         page.get_by_text("total", exact=True).click()
-        expect(note).to_have_text("with 95 % intervals")
+        expect(note).to_have_text("with rough intervals")
         page.get_by_text("signed", exact=True).click()
         expect(note).to_have_text("without intervals")
 

@@ -152,6 +152,14 @@ def test_title_and_axis_say_what_is_seen() -> None:
     assert axes.get_xlabel() == "score (share of the variance, signed), 95 % interval"
 
 
+def test_scores_of_focus_have_no_intervals_and_are_no_shares() -> None:
+    explanation = explained(method="focus", budget=100)
+    assert not np.isnan(explanation.score_of(explanation.words[0]).total_low)
+    (axes,) = plot(explanation)
+    assert np.isnan(np.array(intervals(axes))).all()
+    assert axes.get_xlabel() == "score"
+
+
 def test_an_estimate_outside_of_its_interval_leaves_the_interval_as_it_is() -> None:
     explanation = of_words(["word"])
     score = WordScore(score=1.05, low=0.8, high=1.0)

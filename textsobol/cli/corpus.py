@@ -60,9 +60,12 @@ Limit = Annotated[
     ),
 ]
 ShardSize = Annotated[
-    int,
+    int | None,
     typer.Option(
-        help="Texts of one file; they fill batches together.", rich_help_panel="Many texts"
+        help="Texts of one file, by default up to 128. They fill batches together; what a kill "
+        "costs is the file that was being made.",
+        show_default=False,
+        rich_help_panel="Many texts",
     ),
 ]
 RetryFailed = Annotated[
@@ -197,7 +200,8 @@ def report(
         found = read_explanations(directory)
         view = corpus_view(found, sample=texts if html else 0, least_texts=min_texts)
         if not view.texts:
-            raise ValueError(f"{directory} holds no text that could be explained")
+            why = "" if found.is_finished else " yet: the job is not finished"
+            raise ValueError(f"{directory} holds no text that could be explained{why}")
         if html is not None:
             from textsobol.render.report import report_html
 

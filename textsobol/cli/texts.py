@@ -147,7 +147,7 @@ def explain(
     id_column: corpus.IdColumn = None,
     split: corpus.Split = None,
     limit: corpus.Limit = None,
-    shard_size: corpus.ShardSize = 128,
+    shard_size: corpus.ShardSize = None,
     retry_failed: corpus.RetryFailed = False,
     engine: corpus.Engine = "local",
     actors: corpus.Actors = 2,

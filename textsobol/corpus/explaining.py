@@ -62,6 +62,7 @@ def explain_shard(
     settings: Mapping[str, Any],
     job: str,
     done: Callable[[Item], None] = lambda _: None,
+    forwarded: Callable[[Item, int], None] = lambda item, n_rows: None,
 ) -> pyarrow.Table:
     """A table with a row for every text, in their order.
 
@@ -75,6 +76,7 @@ def explain_shard(
         settings: of the explainer's calls; the seed becomes each text's own.
         job: a short name for what makes the results.
         done: told of each text that is done.
+        forwarded: told of a text and how many of its rows were forwarded, each time.
     """
     rows: dict[int, dict[str, Any]] = {}
     # The longest first: memory runs out at once or not at all, and few are left over at the end.
@@ -84,7 +86,12 @@ def explain_shard(
     with warnings.catch_warnings():
         for category in _TOLD_BY_ROWS:
             warnings.simplefilter("ignore", category)
-        for outcome in run_together(tasks, most=_MOST_TEXTS, most_size=_MOST_WORDS):
+        for outcome in run_together(
+            tasks,
+            most=_MOST_TEXTS,
+            most_size=_MOST_WORDS,
+            answered=lambda number, n_rows: forwarded(items[order[number]], n_rows),
+        ):
             item = items[order[outcome.number]]
             error = None if outcome.error is None else _told(outcome.error)
             rows[order[outcome.number]] = row_of(item, outcome.value, error)

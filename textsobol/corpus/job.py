@@ -16,6 +16,7 @@ from textsobol.corpus.progress import JobProgress
 from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
 from textsobol.corpus.shards import Shards
 from textsobol.digests import digest_of, weights_of
+from textsobol.text.inputs import default_budget
 from textsobol.versions import versions
 
 if TYPE_CHECKING:
@@ -57,13 +58,15 @@ class Job:
     settings: Mapping[str, Any]
     name: str
 
-    def table(
-        self, plan: Plan, items: list[Item], done: Callable[[Item], None] = lambda _: None
-    ) -> pyarrow.Table:
-        """The shard of a plan."""
+    def table(self, plan: Plan, items: list[Item], **told: Callable[..., None]) -> pyarrow.Table:
+        """The shard of a plan; see `explain_shard` for what can be told."""
         return explain_shard(
-            self.explainer, items, plan, settings=self.settings, job=self.name, done=done
+            self.explainer, items, plan, settings=self.settings, job=self.name, **told
         )
+
+    def passes(self, item: Item) -> int:
+        """About how many rows of a text are forwarded."""
+        return int(self.settings.get("budget") or default_budget(max(1, item.n_words)))
 
 
 def explain_corpus(
@@ -74,7 +77,7 @@ def explain_corpus(
     columns: Columns,
     split: str | None = None,
     limit: int | None = None,
-    shard_size: int = 128,
+    shard_size: int | None = None,
     retry_failed: bool = False,
     engine: str = "local",
     cluster: Cluster | None = None,
@@ -84,12 +87,13 @@ def explain_corpus(
     """Explain many texts; see `TextExplainer.dataset`."""
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; known: {', '.join(ENGINES)}")
-    if shard_size < 1:
+    if shard_size is not None and shard_size < 1:
         raise ValueError(f"shard_size={shard_size}: must be at least 1")
     asked = checked_settings(explainer, settings)
     data = Input(source, columns, split=split, limit=limit)
     if engine == "ray" and data.n_texts is None:
         raise ValueError("engine='ray' needs to know all texts; save the stream as Parquet first")
+    shard_size = shard_size or fitting_shard_size(data.n_texts)
     shards = Shards(out)
     with shards.locked():
         manifest = _manifest(explainer, data, asked, shard_size)
@@ -118,6 +122,16 @@ def explain_corpus(
         result = {"texts": found.texts, "failed": found.failed, "shards": len(found.paths)}
         shards.write_manifest({**manifest, "result": result})
     return ExplainedTexts(out)
+
+
+def fitting_shard_size(n_texts: int | None) -> int:
+    """Texts of a file: many fill batches, but a kill should never cost more than a small part.
+
+    Example:
+        >>> [fitting_shard_size(n) for n in (10, 60, 500, 2000, None)]
+        [16, 16, 62, 128, 128]
+    """
+    return 128 if n_texts is None else min(128, max(16, n_texts // 8))
 
 
 def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,9 +221,14 @@ def _run_here(
     shards: Shards,
     told: JobProgress,
 ) -> None:
+    def done(item: Item) -> None:
+        told.text_done(work(item), item.row)
+
+    def forwarded(item: Item, n_rows: int) -> None:
+        told.part_done(work(item), n_rows / job.passes(item), item.row)
+
     tables = (
-        (plan, job.table(plan, items, lambda item: told.text_done(work(item))))
-        for plan, items in parts
+        (plan, job.table(plan, items, done=done, forwarded=forwarded)) for plan, items in parts
     )
     _keep(tables, shards, lambda _: None)
 

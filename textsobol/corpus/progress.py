@@ -10,6 +10,7 @@ from typing import Any
 
 from textsobol.corpus.reading import Plan
 
+_MOST_BEFORE_THE_END = 0.95  # of a text's work
 _SILENCE = 30.0  # seconds between lines, where there is no terminal for a bar
 
 
@@ -30,6 +31,7 @@ class JobProgress:
         self._left: float | None = None
         self._n_done = 0
         self._work_done = 0.0
+        self._parts: dict[int, float] = {}  # of texts that are not done, by their rows
         self._start = self._last = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -55,9 +57,21 @@ class JobProgress:
         if self._enabled and self._n_before:
             print(f"{self._n_before:,} of {self._n_texts:,} texts are done", file=sys.stderr)
 
-    def text_done(self, work: float) -> None:
+    def part_done(self, work: float, share: float, row: int) -> None:
+        """A share of a text: many are under way at once, and end at about the same time.
+
+        Args:
+            work: of the whole text.
+            share: of it that was done; what is left for its end is never all gone before.
+            row: of the text.
+        """
+        before = self._parts.get(row, 0.0)
+        self._parts[row] = min(_MOST_BEFORE_THE_END * work, before + share * work)
+        self._advance(0, self._parts[row] - before)
+
+    def text_done(self, work: float, row: int) -> None:
         """One more text."""
-        self._advance(1, work)
+        self._advance(1, work - self._parts.pop(row, 0.0))
 
     def shard_done(self, plan: Plan) -> None:
         """All texts of a shard at once."""
@@ -68,11 +82,13 @@ class JobProgress:
         seconds = max(1e-9, time.monotonic() - self._start)
         done = self._n_before + self._n_done
         of = "" if self._n_texts is None else f" of {self._n_texts:,}"
-        said = f"{done:,}{of} texts, {self._n_done / seconds:.2f} texts a second"
-        if self._left is None or not self._work_done:
-            return said
-        left = seconds * max(0.0, self._left - self._work_done) / self._work_done
-        return f"{said}, about {duration(left)} left"
+        said = f"{done:,}{of} texts"
+        if self._left is None or self._n_texts is None or not self._work_done:
+            return f"{said}, {self._n_done / seconds:.2f} texts a second"
+        share = min(1.0, self._work_done / self._left)
+        rate = share * (self._n_texts - self._n_before) / seconds
+        left = seconds * (1 - share) / share
+        return f"{said}, {rate:.2f} texts a second, about {duration(left)} left"
 
     def _advance(self, n_texts: int, work: float) -> None:
         self._n_done += n_texts

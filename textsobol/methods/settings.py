@@ -45,15 +45,15 @@ def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         {'layer': 'conv'}
         >>> checked_options("lime", {"layer": None, "keep": 0.9})
         Traceback (most recent call last):
-        ValueError: keep: setting of method='sobol', not of 'lime'
+        ValueError: keep: setting of method='sobol' or 'focus', not of 'lime'
     """
     if given.get("precision") is None and given.get("stable_top", 5) != DEFAULTS["stable_top"]:
         raise ValueError("stable_top is the top that precision= is about: give both")
     own = METHODS[name].options
     for setting, value in given.items():
         if setting not in own and value != DEFAULTS[setting]:
-            owner = next(other for other, method in METHODS.items() if setting in method.options)
-            raise ValueError(f"{setting}: setting of method={owner!r}, not of {name!r}")
+            owners = [repr(one) for one, method in METHODS.items() if setting in method.options]
+            raise ValueError(f"{setting}: setting of method={' or '.join(owners)}, not of {name!r}")
     return {setting: value for setting, value in given.items() if setting in own}
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.fonts import Lettering, lettering_for
 from textsobol.render.printable import one_line
-from textsobol.render.view import shows_probabilities
+from textsobol.render.view import is_share, shows_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,16 +147,18 @@ def _draw(
 
 def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: Lettering) -> None:
     ink = _ink()
-    rows = explanation.top(top)
-    scores = [score for _, score, _ in rows]
+    words = [explanation.words[number] for number in explanation.ranking[:top]]
+    # The score's own interval, where it has one; that of a share has another scale.
+    rows = [(word.text, explanation.score_of(word)) for word in words]
+    scores = [own.score for _, own in rows]
     places = range(len(rows))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)
     axes.barh(places, scores, height=0.68, color=[_colour(score) for score in scores], zorder=2)
     # Around the middle of the interval, not the score: an estimate may lie outside of it.
     axes.errorbar(
-        [(low + high) / 2 for _, _, (low, high) in rows],
+        [(own.low + own.high) / 2 for _, own in rows],
         places,
-        xerr=[(high - low) / 2 for _, _, (low, high) in rows],
+        xerr=[(own.high - own.low) / 2 for _, own in rows],
         fmt="none",
         ecolor=ink,
         elinewidth=1.0,
@@ -164,14 +166,15 @@ def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: L
         zorder=3,
     )
     axes.set_yticks(
-        places, [lettering.shown(_one_line(text)) for text, _, _ in rows], **lettering.style
+        places, [lettering.shown(_one_line(text)) for text, _ in rows], **lettering.style
     )
     spare = max(_FEWEST_ROWS - len(rows), 0) / 2
     axes.set_ylim(len(rows) - 0.5 + spare, -0.5 - spare)  # the strongest on top
-    if not any(score or low or high for _, score, (low, high) in rows):
+    if not any(own.score or own.low or own.high for _, own in rows):
         axes.set_xlim(-1, 1)
-    is_share = any(not math.isnan(low) for _, _, (low, _) in rows)
-    axes.set_xlabel("score (share of the variance, signed), 95 % interval" if is_share else "score")
+    what = "score (share of the variance, signed)" if is_share(explanation) else "score"
+    is_told = any(not math.isnan(own.low) for _, own in rows)
+    axes.set_xlabel(f"{what}, 95 % interval" if is_told else what)
     label = lettering.shown(_one_line(explanation.label))
     head = f"{label} {explanation.probabilities[explanation.label]:.3f}:"
     title = _on_two_lines_if_long(head, "words for (blue) and against (orange)", _TITLE)

@@ -15,6 +15,8 @@ from textsobol.render.printable import printable
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation, Word, WordScore
 
+_ENOUGH_ROWS = 8  # base rows; from fewer, intervals hold the truth less often than they say
+
 # The order that the page's script knows, in numbers.js.
 _FIELDS = (
     "score",
@@ -88,7 +90,7 @@ def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterat
         # Shares are squares: their root makes the colour follow the size of the effect.
         # numbers.js has the same rule, for when another label or measure is chosen.
         part_of = abs(score) / strongest if strongest > 0 else 0.0
-        strength = math.sqrt(part_of) if _is_share(explanation) else part_of
+        strength = math.sqrt(part_of) if is_share(explanation) else part_of
         kind = "" if strength < 0.1 else _kind(explanation, score)
         yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
         done = word.end
@@ -103,8 +105,18 @@ def is_signed(explanation: TextExplanation) -> bool:
 
 def interval_title(explanation: TextExplanation) -> str:
     """What the intervals beside scores are of: those of focus are of the words' shares."""
+    level = "rough" if has_few_rows(explanation) else "95 %"
     is_focused = explanation.settings.get("method") == "focus"
-    return "share of the variation (95 %)" if is_focused else "95 % interval"
+    return f"share of the variation ({level})" if is_focused else f"{level} interval"
+
+
+def has_few_rows(explanation: TextExplanation) -> bool:
+    """Whether intervals are rough: few base rows may have missed what others would show.
+
+    Measured in benchmarks/estimators/RESULTS.md.
+    """
+    n_base = explanation.settings.get("base_rows") or 0
+    return 1 < n_base < _ENOUGH_ROWS
 
 
 def beside_score(explanation: TextExplanation, score: WordScore) -> str:
@@ -134,7 +146,7 @@ def _kind(explanation: TextExplanation, score: float) -> str:
     return "for" if score > 0 else "against"
 
 
-def _is_share(explanation: TextExplanation) -> bool:
+def is_share(explanation: TextExplanation) -> bool:
     """Whether scores are shares of a variance."""
     return bool(explanation.settings.get("method", "sobol") == "sobol")
 
@@ -176,7 +188,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     untold = set()
     if explanation.settings.get("base_rows") == 1:  # from one row no interval can be told
         untold = {name for name in _FIELDS if name.endswith(("low", "high"))}
-    elif _is_share(explanation):  # the interval of the score is that of the share
+    elif is_share(explanation):  # the interval of the score is that of the share
         untold = {"total_low", "total_high"}
     return {
         "labels": [[shown(name), value] for name, value in ranked],
@@ -184,7 +196,8 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "prediction": shown(explanation.prediction),
         "unit": explanation.settings.get("score", ""),
         "method": explanation.settings.get("method", ""),
-        "isShare": _is_share(explanation),
+        "isShare": is_share(explanation),
+        "isRough": has_few_rows(explanation),
         "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),

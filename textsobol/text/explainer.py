@@ -332,7 +332,7 @@ class TextExplainer:
         id_column: str | None = None,
         split: str | None = None,
         limit: int | None = None,
-        shard_size: int = 128,
+        shard_size: int | None = None,
         retry_failed: bool = False,
         engine: str = "local",
         actors: int = 2,
@@ -355,7 +355,8 @@ class TextExplainer:
             split: of a hub data set.
             limit: only so many texts, the first ones.
             shard_size: texts of one file. They fill batches together, and are made again as a
-                whole when the job is killed meanwhile.
+                whole when the job is killed meanwhile. By default 128, fewer where there are
+                less than a thousand texts.
             retry_failed: make files again in which a text failed.
             engine: ``local``, or ``ray`` to share the work out (extra ``ray``).
             actors: of Ray; each holds the model once.

@@ -46,13 +46,6 @@ class WordScore:
     effect: float = 0.0
     stability: float = 0.0
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the score or, where it has none, of ``total``."""
-        if math.isnan(self.low):
-            return self.total_low, self.total_high
-        return self.low, self.high
-
     def __eq__(self, other: object) -> bool:
         # Two numbers that are both unknown are the same.
         return isinstance(other, WordScore) and self._told() == other._told()
@@ -199,12 +192,14 @@ class TextExplanation:
     def top(self, k: int = 10) -> list[tuple[str, float, tuple[float, float]]]:
         """The k words with the highest absolute score: word, score, 95 % interval.
 
-        The interval is that of the score; with ``method="focus"``, whose scores have none, that of
-        the word's share of the variation, ``total``.
+        The interval is that of the score; with ``method="focus"`` it is that of the word's share of
+        the variation, ``total``.
         """
         ranked = [self.words[number] for number in self.ranking[:k]]
         found = [(word.text, self.score_of(word)) for word in ranked]
-        return [(text, score.score, score.interval) for text, score in found]
+        if self.settings.get("method") == "focus":
+            return [(text, own.score, (own.total_low, own.total_high)) for text, own in found]
+        return [(text, own.score, (own.low, own.high)) for text, own in found]
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values, in the documented schema."""

@@ -54,7 +54,11 @@ class Outcome(Generic[T]):
 
 
 def run_together(
-    tasks: Iterable[tuple[int, Callable[[], T]]], *, most: int, most_size: int
+    tasks: Iterable[tuple[int, Callable[[], T]]],
+    *,
+    most: int,
+    most_size: int,
+    answered: Callable[[int, int], None] = lambda number, n_items: None,
 ) -> Generator[Outcome[T], None, None]:
     """Run tasks at the same time, so that what they ask for by `together` is done together.
 
@@ -65,6 +69,7 @@ def run_together(
         tasks: the size of each, and what it does.
         most: tasks at a time.
         most_size: sum of the sizes of those; a larger one runs alone.
+        answered: told the number of a task and how many items it was given answers for, each time.
 
     Example:
         >>> def met(words):
@@ -85,6 +90,8 @@ def run_together(
                     yield live.pop().outcome  # type: ignore[misc]
             _answer([task.request for task in live if task.request is not None], kept)
             for task in live:
+                if task.request is not None:
+                    answered(task.number, len(task.request.items))
                 task.resume()
             yield from (task.outcome for task in live if task.outcome is not None)
             live = [task for task in live if task.outcome is None]
@@ -149,7 +156,7 @@ class _Task(Generic[T]):
         self.size = size
         self.request: _Request | None = None
         self.outcome: Outcome[T] | None = None
-        self._number = number
+        self.number = number
         self._run = run
         self._failure: BaseException | None = None
         self._may_run = threading.Semaphore(0)
@@ -191,9 +198,9 @@ class _Task(Generic[T]):
         _asking.set(self)
         self._may_run.acquire()
         try:
-            self.outcome = Outcome(self._number, self._run(), None)
+            self.outcome = Outcome(self.number, self._run(), None)
         except Exception as error:
-            self.outcome = Outcome(self._number, None, error)
+            self.outcome = Outcome(self.number, None, error)
         except _Cancelled:
             pass
         except BaseException as error:

@@ -154,7 +154,8 @@ class Card {
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
     const sure = this.bars.querySelector(".error") !== null; // some measures have intervals, some not
-    this.note.textContent = sure ? "with 95 % intervals" : "without intervals";
+    const level = this.explanation.isRough ? "rough" : "95 %"; // from few base rows
+    this.note.textContent = sure ? `with ${level} intervals` : "without intervals";
     this.bars.classList.toggle("wide", shown.some((place) => this.names[this.explanation.scored[place]].length > 24));
     this.paintPairs();
     this.more.hidden = ranking.length <= this.most;
