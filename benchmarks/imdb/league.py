@@ -193,9 +193,13 @@ def _drawn(run: Run) -> Run:
 
 
 def _black_boxes(run: Run) -> Run:
-    """Without gradients, which are no black boxes, and the kinds of score that rank nothing."""
+    """Without gradients, which are no black boxes, and the kinds of score that rank nothing.
+
+    Ours comes first, so that it has the same colour in all panels of the plot.
+    """
     usual = run.reading.drawing.is_usual
-    return _with(run, [v for v in run.variants if v.kind != "white box" and usual(v)])
+    found = [v for v in run.variants if v.kind != "white box" and usual(v)]
+    return _with(run, sorted(found, key=lambda variant: variant.method != OURS))
 
 
 def _with(run: Run, variants: Sequence[Variant]) -> Run:
