@@ -293,8 +293,9 @@ def test_an_error_in_a_stream_names_the_text() -> None:
             raise RuntimeError("no")
         return [1.0] * len(texts)
 
-    with pytest.raises(BlackBoxError, match="text: "):
+    with pytest.raises(BlackBoxError, match="text: ") as raised:
         list(TextExplainer(fragile).stream(TEXT, budget=100))
+    assert str(raised.value).count("the black box failed") == 1
 
 
 @pytest.mark.parametrize("rows", [None, 1, 9])

@@ -158,9 +158,8 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": [
-            (word.text, f"{score.score:+.3f}", beside_score(explanation, score))
-            for word in (explanation.words[k] for k in explanation.ranking[:_TABLE])
-            for score in [explanation.score_of(word)]
+            (word.text, f"{own.score:+.3f}", beside_score(explanation, own))
+            for word, own in explanation.strongest(_TABLE)
         ],
         "interval_title": interval_title(explanation),
         "footer": footer_of(explanation),

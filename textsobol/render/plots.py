@@ -147,9 +147,8 @@ def _draw(
 
 def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: Lettering) -> None:
     ink = _ink()
-    words = [explanation.words[number] for number in explanation.ranking[:top]]
     # The score's own interval, where it has one; that of a share has another scale.
-    rows = [(word.text, explanation.score_of(word)) for word in words]
+    rows = [(word.text, own) for word, own in explanation.strongest(top)]
     scores = [own.score for _, own in rows]
     places = range(len(rows))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)

@@ -249,10 +249,9 @@ def _ranking(explanation: TextExplanation, top: int) -> Table:
         "",
     ):
         table.add_column(name, justify="right" if name == "score" else "left")
-    words = [explanation.words[number] for number in explanation.ranking[:top]]
-    scores = [explanation.score_of(word) for word in words]
-    strongest = max((abs(score.score) for score in scores), default=0.0)
-    for word, score in zip(words, scores, strict=True):
+    found = explanation.strongest(top)
+    strongest = max((abs(score.score) for _, score in found), default=0.0)
+    for word, score in found:
         share = abs(score.score) / strongest if strongest > 0 else 0.0
         sign = "+" if score.score > 0 else "-"
         bar = (sign if is_signed(explanation) else "*") * math.ceil(share * _BAR)

@@ -152,6 +152,8 @@ class Evaluator:
         rows = f"rows {first} to {first + len(batch) - 1}"
         try:
             returned = self._black_box(batch)
+        except BlackBoxError:
+            raise  # of an evaluator within this one, which has named the row
         except Exception as error:
             raise BlackBoxError(
                 f"the black box failed on {rows}: {type(error).__name__}: {error}", batch[0]

@@ -195,11 +195,15 @@ class TextExplanation:
         The interval is that of the score; with ``method="focus"`` it is that of the word's share of
         the variation, ``total``.
         """
-        ranked = [self.words[number] for number in self.ranking[:k]]
-        found = [(word.text, self.score_of(word)) for word in ranked]
+        found = self.strongest(k)
         if self.settings.get("method") == "focus":
-            return [(text, own.score, (own.total_low, own.total_high)) for text, own in found]
-        return [(text, own.score, (own.low, own.high)) for text, own in found]
+            return [(word.text, own.score, (own.total_low, own.total_high)) for word, own in found]
+        return [(word.text, own.score, (own.low, own.high)) for word, own in found]
+
+    def strongest(self, k: int) -> list[tuple[Word, WordScore]]:
+        """The k words with the highest absolute score, and all that is known of each."""
+        words = [self.words[number] for number in self.ranking[:k]]
+        return [(word, self.score_of(word)) for word in words]
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values, in the documented schema."""
