@@ -67,6 +67,16 @@ def test_intervals_hold_the_mean_of_all_texts() -> None:
     assert 0.91 <= hits / 400 <= 0.985
 
 
+def test_strong_words_come_first_unless_they_are_rare() -> None:
+    """Not those of every text, which have the greatest sum, nor one that a single text has."""
+    texts = [explained("the worst film", [0.1, 2.0, 0.0]) for _ in range(20)]
+    texts += [explained("the film", [0.1, 0.0]) for _ in range(980)]
+    texts += [explained("abysmal", [3.0])]
+    found = corpus_words(texts)
+    assert [word.word for word in found] == ["worst", "abysmal", "the", "film"]
+    assert found[0].weight == pytest.approx(2.0 * 20 / 30)
+
+
 def test_one_text_cannot_tell_how_sure_it_is() -> None:
     (word,) = corpus_words([explained("good good", [0.1, 0.3])])
     assert word.score == pytest.approx(0.2)

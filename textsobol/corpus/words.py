@@ -18,6 +18,7 @@ from textsobol.text.explanation import TextExplanation
 
 MOST_WORDS = 3  # of a phrase
 _LEVEL = 0.95
+_TEXTS_WITHOUT_EFFECT = 10
 _LEAST_TEXTS, _LEAST_SHARE = 2, 1000  # of a phrase: two texts, or one of a thousand
 
 
@@ -49,8 +50,12 @@ class CorpusWord:
 
     @property
     def weight(self) -> float:
-        """Sum of the signed scores: high for words that are strong and frequent."""
-        return self.score * self.occurrences
+        """The score, as if ten more texts had the word without effect.
+
+        High for words that are strong and not rare. A sum of scores would put words that stand
+        in every text first, a mean those that stand in one.
+        """
+        return self.score * self.texts / (self.texts + _TEXTS_WITHOUT_EFFECT)
 
 
 @dataclass(frozen=True)

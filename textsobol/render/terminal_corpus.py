@@ -21,7 +21,7 @@ _LABELS = 5
 
 
 def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
-    """Print which words and phrases push to each label, those that do most over all texts first.
+    """Print which words and phrases push to each label, strong ones that are not rare first.
 
     Args:
         view: the words.
@@ -44,7 +44,7 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
         console.print()
         console.print(table)
     console.print()
-    told = f"words and phrases of at least {view.least_texts} texts, the greatest sum first"
+    told = f"words and phrases of at least {view.least_texts} texts, strong and not rare first"
     console.print(told, style="dim", highlight=False, markup=False)
 
 

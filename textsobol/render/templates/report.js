@@ -89,7 +89,7 @@ function orderTexts() {
 }
 
 const BY = {
-  weight: ([, , occurrences, score]) => Math.abs(score) * occurrences,
+  weight: ([, texts, , score]) => Math.abs(score) * texts / (texts + 10), // as CorpusWord.weight
   score: ([, , , score]) => Math.abs(score),
   texts: ([, texts]) => texts,
 };
