@@ -129,8 +129,10 @@ def explain_many(
     # a corpus has more than that, and they would add up to hundreds of megabytes.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     try:
+        from textsobol.corpus.memory import use_one_heap
         from textsobol.corpus.names import files_of
 
+        use_one_heap()
         files_of(source)  # before the model, which takes longer
         if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
             hush_transformers()

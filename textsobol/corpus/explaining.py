@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textsobol.corpus.memory import return_freed_memory
 from textsobol.corpus.reading import Item, Plan
 from textsobol.corpus.schema import row_of, table_of
 from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
     from textsobol.text.explainer import TextExplainer
 
-# Enough to fill batches with short texts; few enough that long ones fit into memory.
-_MOST_TEXTS = 128
-_MOST_WORDS = 16_384
 # What a row of the result says by itself: a line for each of thousands of texts would say nothing.
 _TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
 # What a text costs at least, in words: short ones get more passes a word.
 _SHORT = 128
+# Enough to fill batches with short texts. Long ones fill them alone, and their rows take memory.
+_MOST_TEXTS = 128
+_MOST_WORK = _MOST_TEXTS * _SHORT**2
+_TEXTS_BETWEEN_RETURNS = 16  # of memory
 
 
 def text_seed(seed: int, name: str) -> int:
@@ -44,7 +46,7 @@ def text_seed(seed: int, name: str) -> int:
     return int.from_bytes(told.digest(), "big")
 
 
-def work_of(item: Item, *, budget: int | None) -> float:
+def work_of(item: Item, *, budget: int | None) -> int:
     """What it takes to explain a text, in a measure of its own: passes times words.
 
     The number of passes grows with the words unless a budget is given, so that a text twice as
@@ -81,7 +83,13 @@ def explain_shard(
     rows: dict[int, dict[str, Any]] = {}
     # The longest first: memory runs out at once or not at all, and few are left over at the end.
     order = sorted(range(len(items)), key=lambda k: (-items[k].n_words, k))
-    tasks = [(items[k].n_words, partial(_explained, explainer, items[k], settings)) for k in order]
+    tasks = [
+        (
+            work_of(items[k], budget=settings.get("budget")),
+            partial(_explained, explainer, items[k], settings),
+        )
+        for k in order
+    ]
     n_failed = n_outside = 0
     with warnings.catch_warnings():
         for category in _TOLD_BY_ROWS:
@@ -89,7 +97,7 @@ def explain_shard(
         for outcome in run_together(
             tasks,
             most=_MOST_TEXTS,
-            most_size=_MOST_WORDS,
+            most_size=_MOST_WORK,
             answered=lambda number, n_rows: forwarded(items[order[number]], n_rows),
         ):
             item = items[order[outcome.number]]
@@ -99,6 +107,8 @@ def explain_shard(
             if outcome.value is not None:
                 n_outside += any(word.status == "outside" for word in outcome.value.words)
             done(item)
+            if len(rows) % _TEXTS_BETWEEN_RETURNS == 0 or len(rows) == len(items):
+                return_freed_memory()
     told = {
         "schema": 1, "shard": plan.number, "texts": len(items), "failed": n_failed,
         "outside": n_outside, "input": plan.digest, "job": job,
