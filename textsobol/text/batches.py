@@ -82,13 +82,16 @@ class LogitRunner:
         import torch
 
         lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
-        found: dict[int, tuple[Floats, int]] = {}
+        found: Floats | None = None  # one array: small ones between batches would split the heap
+        widths = np.zeros(len(rows), dtype=np.int64)
         with in_evaluation(self._model), torch.inference_mode():
             for batch in self._batches(np.argsort(-lengths, kind="stable"), lengths):
                 own = self._forward([rows[k] for k in batch])
-                found.update(zip(batch.tolist(), own, strict=True))
+                if found is None:
+                    found = np.empty((len(rows), len(own[0][0])))
+                found[batch], widths[batch] = zip(*own, strict=True)
                 tick(len(batch))
-        return [found[k] for k in range(len(rows))]
+        return [] if found is None else list(zip(found, widths.tolist(), strict=True))
 
     def _readable(self, row: Row) -> Row:
         """The row, with one token in it if there is none: models cannot read nothing."""
