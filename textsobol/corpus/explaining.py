@@ -13,6 +13,7 @@ from textsobol.corpus.reading import Item, Plan
 from textsobol.corpus.schema import row_of, table_of
 from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
 from textsobol.text.explanation import TextExplanation
+from textsobol.text.inputs import default_budget
 from textsobol.text.sharing import run_together
 from textsobol.text.window import WindowWarning
 
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 
 # What a row of the result says by itself: a line for each of thousands of texts would say nothing.
 _TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
-# What a text costs at least, in words: short ones get more passes a word.
-_SHORT = 128
-# Enough to fill batches with short texts. Long ones fill them alone, and their rows take memory.
+# At a time: enough to fill batches with texts of up to 128 words. Longer ones fill them alone, and
+# their rows take memory.
 _MOST_TEXTS = 128
-_MOST_WORK = _MOST_TEXTS * _SHORT**2
+_MOST_WORK = _MOST_TEXTS * default_budget(128) * 128
 _TEXTS_BETWEEN_RETURNS = 16  # of memory
 
 
@@ -46,14 +46,18 @@ def text_seed(seed: int, name: str) -> int:
     return int.from_bytes(told.digest(), "big")
 
 
+def passes_of(item: Item, *, budget: int | None) -> int:
+    """About how many rows of a text are forwarded."""
+    return budget or default_budget(item.n_words)
+
+
 def work_of(item: Item, *, budget: int | None) -> int:
-    """What it takes to explain a text, in a measure of its own: passes times words.
+    """What it takes to explain a text: passes times words.
 
     The number of passes grows with the words unless a budget is given, so that a text twice as
     long takes four times as long.
     """
-    n_words = item.n_words
-    return n_words * (_SHORT if budget is not None else max(_SHORT, n_words)) + 1
+    return passes_of(item, budget=budget) * item.n_words + 1
 
 
 def explain_shard(

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.explained import ExplainedTexts
-from textsobol.corpus.explaining import explain_shard, work_of
+from textsobol.corpus.explaining import explain_shard, passes_of, work_of
 from textsobol.corpus.progress import JobProgress
 from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
 from textsobol.corpus.shards import Shards
 from textsobol.digests import digest_of, weights_of
-from textsobol.text.inputs import default_budget
 from textsobol.versions import versions
 
 if TYPE_CHECKING:
@@ -63,10 +62,6 @@ class Job:
         return explain_shard(
             self.explainer, items, plan, settings=self.settings, job=self.name, **told
         )
-
-    def passes(self, item: Item) -> int:
-        """About how many rows of a text are forwarded."""
-        return int(self.settings.get("budget") or default_budget(max(1, item.n_words)))
 
 
 def explain_corpus(
@@ -225,7 +220,8 @@ def _run_here(
         told.text_done(work(item), item.row)
 
     def forwarded(item: Item, n_rows: int) -> None:
-        told.part_done(work(item), n_rows / job.passes(item), item.row)
+        passes = passes_of(item, budget=job.settings.get("budget"))
+        told.part_done(work(item), n_rows / passes, item.row)
 
     tables = (
         (plan, job.table(plan, items, done=done, forwarded=forwarded)) for plan, items in parts
