@@ -2,6 +2,8 @@
 
 import os
 import platform
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -9,40 +11,78 @@ import datasets
 import numpy as np
 import pytest
 
-from tests.corpus.samples import count
+from tests.corpus.samples import count, counting, reviews
 from textsobol import TextExplainer
+from textsobol.corpus import explaining
 from textsobol.corpus.memory import return_freed_memory
 
+needs_glibc = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="speaks of glibc's heaps; others do nothing"
+)
 
-@pytest.mark.parametrize(("n_words", "at_once"), [(6, 40), (128, 40), (500, 8), (2000, 1)])
+
+@pytest.mark.parametrize(("n_words", "at_once"), [(6, 128), (128, 128), (500, 8), (2000, 1)])
 def test_fewer_long_texts_are_under_way_than_short_ones(
     tmp_path: Path, n_words: int, at_once: int
 ) -> None:
     """Rows grow with the words, and so does each row: 8 of 500 words are as 128 of 128."""
-    n_before = threading.active_count()
-    seen = set()
+    before, seen = set(threading.enumerate()), set()
 
-    def counting(texts: list[str]) -> list[list[float]]:
-        seen.add(threading.active_count() - n_before)  # a thread for every text
+    def counted(texts: list[str]) -> list[list[float]]:
+        own = (one for one in threading.enumerate() if one not in before)
+        seen.add(sum("_live" in one.name for one in own))  # a thread for every text
         return count(texts)
 
-    n_texts = 40 if at_once == 40 else at_once + 2
-    data = datasets.Dataset.from_dict({"text": ["good " + "film " * (n_words - 1)] * n_texts})
-    explainer = TextExplainer(counting, labels=["bad", "good"], progress=False)
-    explainer.dataset(data, out=tmp_path, shard_size=128, method="occlusion")
+    data = datasets.Dataset.from_dict({"text": ["good " + "film " * (n_words - 1)] * (at_once + 2)})
+    explainer = TextExplainer(counted, labels=["bad", "good"], progress=False)
+    explainer.dataset(data, out=tmp_path, shard_size=200, method="occlusion")
     assert max(seen) == at_once
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries return it unasked")
+def test_jobs_give_memory_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a shard is made, and when it is done."""
+    returns: list[None] = []
+    monkeypatch.setattr(explaining, "return_freed_memory", lambda: returns.append(None))
+    data = datasets.Dataset.from_dict({"text": reviews(40)})
+    counting().dataset(data, out=tmp_path, shard_size=20, budget=40)
+    assert len(returns) == 2 * 2
+
+
+@needs_glibc
 def test_freed_memory_is_given_back() -> None:
-    """Also where what is left stands between: one block of 64 is kept."""
+    """Also where what is left stands between: one block of 1,024 is kept."""
     blocks = [np.ones(2_000, dtype=np.uint8) for _ in range(50_000)]
-    kept = blocks[::64]
+    kept = blocks[::1024]
     before = _resident_megabytes()
     del blocks
     return_freed_memory()
     assert before - _resident_megabytes() > 60
-    assert all(block.all() for block in kept)
+    del kept
+
+
+@needs_glibc
+@pytest.mark.parametrize(("given", "is_one"), [({}, True), ({"MALLOC_ARENA_MAX": "8"}, False)])
+def test_threads_share_a_heap_unless_told_otherwise(
+    tmp_path: Path, given: dict[str, str], is_one: bool
+) -> None:
+    script = f"""
+import ctypes, threading
+from textsobol.corpus.memory import use_one_heap
+use_one_heap()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+meet = threading.Barrier(4)
+def allocate():
+    libc.malloc(5000)
+    meet.wait()
+threads = [threading.Thread(target=allocate) for _ in range(4)]
+[one.start() for one in threads], [one.join() for one in threads]
+file = ctypes.c_void_p(libc.fopen({str(tmp_path / "heaps")!r}.encode(), b"w"))
+libc.malloc_info(0, file), libc.fclose(file)
+"""
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, **given}, check=True)
+    n_heaps = (tmp_path / "heaps").read_text().count("<heap nr=")
+    assert (n_heaps == 1) is is_one
 
 
 def _resident_megabytes() -> float:

@@ -159,10 +159,14 @@ def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
         return [5.0 * ("rare" in t) + sum(f"w{k} " in t for k in range(150)) for t in texts]
 
     explainer = TextExplainer(score, labels=["much"])
-    texts = [common + " end"] * 4 + ["rare thing"]
+    texts = [common + " end"] * 6 + ["rare thing"]  # the sum of each common word is greater
     with look(report_html(explainer.many(texts, rows=1, estimator="flip"))) as page:
-        page.locator("#corpus-order").select_option("score")
-        assert page.locator("#corpus button").first.inner_text() == "rare"
+        for order in ("weight", "score"):
+            expect(page.locator("#corpus-order")).to_have_value("weight")
+            page.locator("#corpus-order").select_option(order)
+            assert page.locator("#corpus button").first.inner_text() == "rare"
+        page.locator("#corpus-order").select_option("texts")
+        assert page.locator("#corpus button").first.inner_text() != "rare"
 
 
 def test_strange_labels_can_be_chosen(look: Look) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol.corpus.memory import use_one_heap
 from textsobol.corpus.reading import Input, Plan
 
 if TYPE_CHECKING:
@@ -87,7 +86,6 @@ class _Explaining:
     def __init__(self, held: _Held, on_gpu: bool) -> None:
         import ray
 
-        use_one_heap()
         self._job, self._data = ray.get(held.reference)
         if on_gpu and self._job.explainer.model is not None:
             self._job.explainer.model.to("cuda")  # a copy of its own

@@ -47,17 +47,17 @@ def text_seed(seed: int, name: str) -> int:
 
 
 def passes_of(item: Item, *, budget: int | None) -> int:
-    """About how many rows of a text are forwarded."""
+    """About how many rows of a text are forwarded, as the default does with words."""
     return budget or default_budget(item.n_words)
 
 
 def work_of(item: Item, *, budget: int | None) -> int:
     """What it takes to explain a text: passes times words.
 
-    The number of passes grows with the words unless a budget is given, so that a text twice as
-    long takes four times as long.
+    The number of passes grows with the words unless a budget is given, so that of two long texts
+    one twice as long takes four times as long.
     """
-    return passes_of(item, budget=budget) * item.n_words + 1
+    return max(1, passes_of(item, budget=budget) * item.n_words)
 
 
 def explain_shard(
@@ -111,8 +111,9 @@ def explain_shard(
             if outcome.value is not None:
                 n_outside += any(word.status == "outside" for word in outcome.value.words)
             done(item)
-            if len(rows) % _TEXTS_BETWEEN_RETURNS == 0 or len(rows) == len(items):
+            if len(rows) % _TEXTS_BETWEEN_RETURNS == 0:
                 return_freed_memory()
+    return_freed_memory()
     told = {
         "schema": 1, "shard": plan.number, "texts": len(items), "failed": n_failed,
         "outside": n_outside, "input": plan.digest, "job": job,

@@ -5,6 +5,7 @@ every thread that asked for some: a job of long texts would hold a gigabyte of i
 """
 
 import ctypes
+import os
 from contextlib import suppress
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h
@@ -19,7 +20,9 @@ def return_freed_memory() -> None:
 def use_one_heap() -> None:
     """Let threads that are yet to come share a heap; for processes that are ours alone.
 
-    The threads of a job run one at a time, and never wait for each other's heap.
+    The threads that explain texts run one at a time, and never wait for each other's heap.
     """
+    if "MALLOC_ARENA_MAX" in os.environ:  # then somebody has decided otherwise
+        return
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

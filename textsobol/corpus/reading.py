@@ -168,7 +168,7 @@ class Plan:
         start: row of its first text.
         stop: row after its last text.
         digest: a short name for its ids and texts.
-        work: what it takes to explain it, in a measure of its own.
+        work: what it takes to explain it, in passes times words.
     """
 
     number: int

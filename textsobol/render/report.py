@@ -139,7 +139,7 @@ def _corpus(
 def _listed(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
     return [
         [shown(word.word), word.texts, word.occurrences, word.score, finite(word.effect),
-         finite(word.low), finite(word.high)]
+         finite(word.low), finite(word.high), word.weight]
         for word in _first_in_any_order([word for word in words if word.label == label])
     ]  # fmt: skip
 

@@ -68,7 +68,9 @@ class LogitRunner:
         # Rows of other texts may be forwarded in the same batches.
         work = partial(self._forward_sorted, tick=tick)
         found = together((id(self._model), self._asked_tokens), read, work)
-        for key, row, (values, width) in zip(new, read, found, strict=True):
+        # A copy: what stays must not hold the rows of all other texts.
+        logits = np.array([values for values, _ in found])
+        for key, row, values, (_, width) in zip(new, read, logits, found, strict=True):
             self._known[key] = values
             self.cost.rows += 1
             self.cost.tokens += width

@@ -89,7 +89,7 @@ function orderTexts() {
 }
 
 const BY = {
-  weight: ([, texts, , score]) => Math.abs(score) * texts / (texts + 10), // as CorpusWord.weight
+  weight: (row) => Math.abs(row[7]),
   score: ([, , , score]) => Math.abs(score),
   texts: ([, texts]) => texts,
 };
