@@ -67,8 +67,8 @@ def test_threads_share_a_heap_unless_told_otherwise(
 ) -> None:
     script = f"""
 import ctypes, threading
-from textsobol.corpus.memory import use_one_heap
-use_one_heap()
+from textsobol.corpus.memory import hold_little
+hold_little()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
 meet = threading.Barrier(4)
@@ -83,6 +83,36 @@ libc.malloc_info(0, file), libc.fclose(file)
     subprocess.run([sys.executable, "-c", script], env={**os.environ, **given}, check=True)
     n_heaps = (tmp_path / "heaps").read_text().count("<heap nr=")
     assert (n_heaps == 1) is is_one
+
+
+@needs_glibc
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="torch has no oneDNN for LSTMs elsewhere"
+)
+@pytest.mark.parametrize(
+    ("given", "grows"), [({}, False), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}, True)]
+)
+def test_little_is_kept_of_shapes_that_were_forwarded(given: dict[str, str], grows: bool) -> None:
+    """Without a limit, 200 shapes of batches of an LSTM hold 60 MB."""
+    script = """
+from textsobol.corpus.memory import hold_little
+hold_little()
+import torch
+from tests.corpus.test_memory import _resident_megabytes
+torch.set_num_threads(1)
+lstm = torch.nn.LSTM(100, 64, bidirectional=True, batch_first=True).eval()
+with torch.inference_mode():
+    for n_tokens in range(1, 201):
+        lstm(torch.zeros(4, n_tokens, 100))
+        if n_tokens == 40:
+            before = _resident_megabytes()
+print(_resident_megabytes() - before)
+"""
+    environment = {**os.environ, **given}
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
+    )
+    assert (float(told.stdout) > 20) is grows
 
 
 def _resident_megabytes() -> float:

@@ -1,6 +1,5 @@
 """``textsobol explain --out`` and ``textsobol report``: many texts."""
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -125,14 +124,11 @@ def explain_many(
     if not source:
         raise typer.BadParameter("--out needs a file of texts, a directory of such, or a hub id")
     start = time.monotonic()
-    # oneDNN, torch's library for CPUs, keeps what it compiled for the last 1,024 shapes of batches;
-    # a corpus has more than that, and they would add up to hundreds of megabytes.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     try:
-        from textsobol.corpus.memory import use_one_heap
+        from textsobol.corpus.memory import hold_little
         from textsobol.corpus.names import files_of
 
-        use_one_heap()
+        hold_little()
         files_of(source)  # before the model, which takes longer
         if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
             hush_transformers()
