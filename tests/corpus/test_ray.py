@@ -22,6 +22,7 @@ def cluster() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # of the actors
+        patch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", raising=False)
         ray.init(
             num_cpus=2,
             include_dashboard=False,
@@ -65,6 +66,19 @@ def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert (there.texts, there.failed) == (16, 0)
     TextExplainer(alive, labels=labels).dataset(data, out=tmp_path / "here", shard_size=2)
     assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_actors_hold_little_memory(tmp_path: Path) -> None:
+    def sparing(texts: list[str]) -> list[list[float]]:
+        if "ONEDNN_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
+            raise RuntimeError("nobody has told oneDNN")
+        return count(texts)
+
+    data = datasets.Dataset.from_dict({"text": reviews(2)})
+    explainer = TextExplainer(sparing, labels=["bad", "good"], progress=False)
+    there = explainer.dataset(data, out=tmp_path / "there", engine="ray")
+    assert (there.texts, there.failed) == (2, 0)
 
 
 def test_what_ray_cannot_do_is_told(tmp_path: Path) -> None:

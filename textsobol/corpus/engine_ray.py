@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.corpus.memory import hold_little
 from textsobol.corpus.reading import Input, Plan
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class _Explaining:
     def __init__(self, held: _Held, on_gpu: bool) -> None:
         import ray
 
+        hold_little()  # also on machines that do not have the environment of who asked
         self._job, self._data = ray.get(held.reference)
         if on_gpu and self._job.explainer.model is not None:
             self._job.explainer.model.to("cuda")  # a copy of its own
