@@ -98,15 +98,15 @@ def test_little_is_kept_of_shapes_that_were_forwarded(given: dict[str, str], gro
 from textsobol.corpus.memory import hold_little
 hold_little()
 import torch
-from tests.corpus.test_memory import _resident_megabytes
+from benchmarks.measuring import megabytes_added
 torch.set_num_threads(1)
 lstm = torch.nn.LSTM(100, 64, bidirectional=True, batch_first=True).eval()
-with torch.inference_mode():
-    for n_tokens in range(1, 201):
-        lstm(torch.zeros(4, n_tokens, 100))
-        if n_tokens == 40:
-            before = _resident_megabytes()
-print(_resident_megabytes() - before)
+def forward(lengths):
+    with torch.inference_mode():
+        for n_tokens in lengths:
+            lstm(torch.zeros(4, n_tokens, 100))
+forward(range(1, 41))
+print(megabytes_added(lambda: forward(range(41, 201))))
 """
     environment = {**os.environ, **given}
     told = subprocess.run(

@@ -1,4 +1,4 @@
-"""Memory that a job has freed, given back to the system.
+"""Memory that a job no longer needs, given back to the system or not kept at all.
 
 The C library keeps freed memory for later, between results that stay and scattered over a heap for
 every thread that asked for some: a job of long texts would hold a gigabyte of it, and ever more.
