@@ -29,7 +29,8 @@ def in_evaluation(model: Any) -> Iterator[None]:
     """Evaluation mode; every module's mode is restored, also after an error."""
     training = [module for module in model.modules() if module.training]
     try:
-        model.eval()
+        if training:
+            model.eval()
         yield
     finally:
         for module in training:

@@ -20,7 +20,7 @@ from textsobol import BlackBoxError, TextExplainer
 from textsobol.text.batches import LogitRunner
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.masked import MaskedText
-from textsobol.text.tokens import StringRows
+from textsobol.text.tokens import Row, StringRows
 from textsobol.text.words import words
 
 TEXT = "The plot is good but the ending is bad and long, really good."
@@ -230,9 +230,12 @@ def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
 
     model.register_forward_pre_hook(too_large, with_kwargs=True)
     tight = TextExplainer(model, tok, batch_tokens=4096)(TEXT, rows=3)
-    assert sizes[1] > 5, "the first batch after the prediction"
-    fitted = next(k for k, size in enumerate(sizes) if k > 0 and size <= 5)
-    assert max(sizes[fitted + 5 :], default=0) <= 5, "later batches start small"
+    first = sizes[1]
+    assert first > 5, "the first batch after the prediction"
+    done = np.cumsum([size if size <= 5 else 0 for size in sizes[1:]])
+    later = sizes[2 + int(np.argmax(done >= first)) :]
+    assert later
+    assert max(later) <= 5, "later batches start small"
     for one, other in zip(plain.words, tight.words, strict=True):
         assert one.scores["LABEL_1"].score == pytest.approx(other.scores["LABEL_1"].score, abs=1e-5)
 
@@ -265,6 +268,29 @@ def test_rows_are_sorted_padded_little_and_forwarded_once() -> None:
     assert sum(ticks) == 400
     one_by_one = LogitRunner(model, tok, 1)(StringRows(tok, [part])(masks[:50]), ticks.append)
     np.testing.assert_allclose(logits[:50], one_by_one, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [
+        ([21] * 10 + [19] * 8 + [17] * 2, [20]),  # 24 tokens of padding: less than another batch
+        ([21] * 10 + [10] * 20, [13, 17]),  # three rows of padding are, a fourth is not
+        ([60] * 5 + [57] * 5 + [30] * 10, [10, 10]),
+        ([60] * 2 + [30] * 10, [8, 4]),  # few rows are never left alone
+    ],
+)
+def test_a_batch_ends_where_padding_costs_more_than_another(
+    lengths: list[int], sizes: list[int]
+) -> None:
+    tok, model = tokenizer(), counting_bert(tokenizer())
+    asked: list[int] = []
+    model.register_forward_pre_hook(
+        lambda module, args, kwargs: asked.append(len(kwargs["input_ids"])), with_kwargs=True
+    )
+    rng = np.random.default_rng(0)
+    rows = [Row(rng.integers(5, len(tok), n), np.zeros(n, dtype=np.int64)) for n in lengths]
+    LogitRunner(model, tok, 1024)(rows, lambda _: None)
+    assert asked == sizes
 
 
 def test_texts_are_not_given_to_a_function_twice() -> None:

@@ -14,6 +14,7 @@ from textsobol.text.tokens import Row
 
 _PADDING = 0.05  # most padding of a row, once a batch has enough rows
 _LEAST_ROWS = 8
+_CHEAP_PADDING = 1 / 24  # of the most tokens of a batch: takes no longer than another batch
 _LEAST_TOKENS, _MOST_TOKENS = 1024, 16_384
 _PARAMETERS = 10_000_000  # for which the least tokens are best on a CPU
 
@@ -111,10 +112,16 @@ class LogitRunner:
         while start < len(order):
             longest = int(lengths[order[start]])
             batch = order[start : start + max(1, self._batch_tokens // max(1, longest))]
-            shortest = longest if self._pad is None else (1 - _PADDING) * longest
-            close = int(np.count_nonzero(lengths[batch] >= shortest))
-            least = 1 if self._pad is None else _LEAST_ROWS
-            batch = batch[: 1 if self._alone else max(close, least)]
+            padding = longest - lengths[batch]
+            if self._alone:
+                n_rows = 1
+            elif self._pad is None:
+                n_rows = int(np.count_nonzero(padding == 0))
+            else:
+                is_cheap = np.cumsum(padding) <= _CHEAP_PADDING * self._batch_tokens
+                n_close = int(np.count_nonzero(is_cheap | (padding <= _PADDING * longest)))
+                n_rows = max(n_close, _LEAST_ROWS)
+            batch = batch[:n_rows]
             yield batch
             start += len(batch)
 
