@@ -27,7 +27,7 @@ _TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, Unst
 # At a time: enough to fill batches with texts of up to 128 words. Longer ones fill them alone, and
 # their rows take memory.
 _MOST_TEXTS = 128
-_MOST_WORK = _MOST_TEXTS * default_budget(128) * 128
+_MOST_WORK = 100_000 * 128  # passes times words
 _TEXTS_BETWEEN_RETURNS = 16  # of memory
 
 

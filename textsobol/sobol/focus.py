@@ -23,7 +23,7 @@ from textsobol.sobol.rows import without_each
 DEPTH = 20  # deletions
 WEIGHT = 0.55  # of the last look; the rest is what was known before
 _SHARE_OF_WHOLE_LOOKS = 0.6  # of the rows of a search; the rest goes to the features ahead
-_LAST_WHOLE_LOOK = 0.6  # of the deletions
+_SEVERAL_WHOLE_LOOKS = 3
 _ROUNDING = 1e-12  # of the strongest
 _HAIR = 1e-7  # of the strongest
 
@@ -158,14 +158,18 @@ def beginning(effects: Floats) -> Focus:
 def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:
     """The steps at which a search looks at all features that are left, more often at first.
 
+    Of several the first is a look at the whole input. What it sees does not hang on the base rows
+    of the first round, so that searches from other base rows go the same way. One or two come
+    later, when they show more.
+
     Args:
         looks: rows of the search for every feature.
         depth: deletions of the search.
 
     Example:
-        >>> [sorted(whole_look_steps(looks)) for looks in (1, 2, 4, 8)]
-        [[], [4], [2, 8], [1, 3, 6, 10]]
+        >>> [sorted(whole_look_steps(looks)) for looks in (1, 2, 4, 6, 8)]
+        [[], [4], [2, 8], [0, 3, 8], [0, 2, 5, 9]]
     """
     n_whole = min(depth, int(_SHARE_OF_WHOLE_LOOKS * looks))
-    last = _LAST_WHOLE_LOOK * depth
-    return frozenset(round(last * ((k + 0.5) / n_whole) ** 1.5) for k in range(n_whole))
+    shift, last = (0.5, 0.6) if n_whole < _SEVERAL_WHOLE_LOOKS else (0.0, 0.7)
+    return frozenset(round(last * depth * ((k + shift) / n_whole) ** 1.5) for k in range(n_whole))

@@ -9,17 +9,18 @@ Text = str | tuple[str, str]
 def default_budget(n_words: int, n_pairs: int = 0) -> int:
     """Forward passes for a text of that many words, when none are given.
 
-    Six for every word. A short text gets up to 512 passes or 32 for every word, whichever is
-    less, since they cost little there. One more pass is the prediction. Where pairs of words are
-    analysed, it is half as much again, and six for every word and pair at least.
+    Eight for every word: with fewer, two seeds can go different ways. A short text gets up to 512
+    passes or 32 for every word, whichever is less, since they cost little there. One more pass is
+    the prediction. Where pairs of words are analysed, it is half as much again, and six for every
+    word and pair at least.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
-        [193, 513, 513, 1387]
+        [193, 513, 513, 1849]
         >>> default_budget(60, n_pairs=15)
         769
     """
-    alone = 1 + max(6 * (n_words + 1), min(512, 32 * (n_words + 1)))
+    alone = 1 + max(8 * (n_words + 1), min(512, 32 * (n_words + 1)))
     return max(alone * 3 // 2, 1 + 6 * (1 + n_words + n_pairs)) if n_pairs else alone
 
 
