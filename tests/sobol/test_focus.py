@@ -53,6 +53,15 @@ def test_a_wrong_beginning_is_mended_on_the_path() -> None:
     assert found.order.tolist() == [2, 4, 5, 0]
 
 
+def test_with_three_whole_looks_every_beginning_leads_to_the_same_first_deletions() -> None:
+    slopes = np.random.default_rng(0).exponential(size=60)
+    orders = {
+        tuple(last_of(additive(slopes), beginning, rows=6 * 60).order[:4].tolist())
+        for beginning in np.random.default_rng(1).exponential(size=(20, 60))
+    }
+    assert orders == {tuple(np.argsort(-slopes)[:4].tolist())}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_with_all_rows_and_no_memory_it_is_greedy_search(seed: int) -> None:
     score = tangled(12, seed)
