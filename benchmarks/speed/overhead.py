@@ -4,7 +4,8 @@
 
 The forward passes are those of the explanation itself: the same distinct rows, already
 tokenized, fed to the model again in the batches that they would fill if all of a text were known
-at once. So what rounds lose by asking for few rows at a time counts, too.
+at once, the longest first and without a limit for padding. So what rounds lose by asking for few
+rows at a time counts, too.
 """
 
 from functools import partial

@@ -66,7 +66,7 @@ def explain(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed, 2 at least. By default 6 a word, more for short texts.",
+            help="Forward passes allowed, 2 at least. By default 8 a word, more for short texts.",
             show_default=False,
         ),
     ] = None,

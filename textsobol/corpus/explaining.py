@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 # What a row of the result says by itself: a line for each of thousands of texts would say nothing.
 _TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
-# At a time: enough to fill batches with texts of up to 128 words. Longer ones fill them alone, and
+# At a time: enough to fill batches with texts of up to 110 words. Longer ones fill them alone, and
 # their rows take memory.
 _MOST_TEXTS = 128
-_MOST_WORK = 100_000 * 128  # passes times words
+_MOST_WORK = 12_800_000  # passes times words
 _TEXTS_BETWEEN_RETURNS = 16  # of memory
 
 

@@ -5,7 +5,8 @@ strongest features one after another soon is where few of these masks are: the f
 have taken what others leaned on. From the mean effects of a first round the search follows that
 path. At every step it looks anew at the features that are ahead, with all that went before
 absent, takes what it sees into its estimates, and deletes the best. Now and then it looks at all
-that are left: what was hidden behind others comes to light only when they are gone.
+that are left, with enough rows also at first: what was hidden behind others comes to light only
+when they are gone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from textsobol.sobol.rows import without_each
 DEPTH = 20  # deletions
 WEIGHT = 0.55  # of the last look; the rest is what was known before
 _SHARE_OF_WHOLE_LOOKS = 0.6  # of the rows of a search; the rest goes to the features ahead
-_SEVERAL_WHOLE_LOOKS = 3
 _ROUNDING = 1e-12  # of the strongest
 _HAIR = 1e-7  # of the strongest
 
@@ -171,5 +171,6 @@ def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:
         [[], [4], [2, 8], [0, 3, 8], [0, 2, 5, 9]]
     """
     n_whole = min(depth, int(_SHARE_OF_WHOLE_LOOKS * looks))
-    shift, last = (0.5, 0.6) if n_whole < _SEVERAL_WHOLE_LOOKS else (0.0, 0.7)
+    # How far the first is put off, and by which share of the deletions they end.
+    shift, last = (0.5, 0.6) if n_whole <= 2 else (0.0, 0.7)
     return frozenset(round(last * depth * ((k + shift) / n_whole) ** 1.5) for k in range(n_whole))

@@ -12,9 +12,9 @@ from textsobol.sobol.arrays import Floats, Integers
 from textsobol.text.sharing import together
 from textsobol.text.tokens import Row
 
-_PADDING = 0.05  # most padding of a row, once a batch has enough rows
+_PADDING = 0.05  # of a row, which may always have so much
 _LEAST_ROWS = 8
-_CHEAP_PADDING = 1 / 24  # of the most tokens of a batch: takes no longer than another batch
+_CHEAP_PADDING = 1 / 24  # of the tokens of a full batch: takes no longer than another batch
 _LEAST_TOKENS, _MOST_TOKENS = 1024, 16_384
 _PARAMETERS = 10_000_000  # for which the least tokens are best on a CPU
 
@@ -108,6 +108,7 @@ class LogitRunner:
         A batch ends at its token limit, or where rows get so short that padding them would
         cost more than another batch.
         """
+        most_cheap = _CHEAP_PADDING * min(self._batch_tokens, _MOST_TOKENS)
         start = 0
         while start < len(order):
             longest = int(lengths[order[start]])
@@ -118,7 +119,7 @@ class LogitRunner:
             elif self._pad is None:
                 n_rows = int(np.count_nonzero(padding == 0))
             else:
-                is_cheap = np.cumsum(padding) <= _CHEAP_PADDING * self._batch_tokens
+                is_cheap = np.cumsum(padding) <= most_cheap
                 n_close = int(np.count_nonzero(is_cheap | (padding <= _PADDING * longest)))
                 n_rows = max(n_close, _LEAST_ROWS)
             batch = batch[:n_rows]

@@ -9,10 +9,10 @@ Text = str | tuple[str, str]
 def default_budget(n_words: int, n_pairs: int = 0) -> int:
     """Forward passes for a text of that many words, when none are given.
 
-    Eight for every word: with fewer, two seeds can go different ways. A short text gets up to 512
-    passes or 32 for every word, whichever is less, since they cost little there. One more pass is
-    the prediction. Where pairs of words are analysed, it is half as much again, and six for every
-    word and pair at least.
+    Eight for every word: with fewer, two seeds agree less. A short text gets up to 512 passes or
+    32 for every word, whichever is less, since they cost little there. One more pass is the
+    prediction. Where pairs of words are analysed, it is half as much again, and six for every word
+    and pair at least.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
