@@ -23,7 +23,10 @@ from textsobol.sobol.rows import without_each
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 DEPTH = 20  # deletions
 WEIGHT = 0.55  # of the last look; the rest is what was known before
-_SHARE_OF_WHOLE_LOOKS = 0.6  # of the rows of a search; the rest goes to the features ahead
+_FEW_WHOLE_LOOKS = 2
+# Shares of the rows of a search that few and several whole looks get; the rest goes to the features
+# ahead.
+_SHARE_OF_FEW, _SHARE_OF_SEVERAL = 0.6, 0.7
 _ROUNDING = 1e-12  # of the strongest
 _HAIR = 1e-7  # of the strongest
 
@@ -168,9 +171,13 @@ def whole_look_steps(looks: float, depth: int = DEPTH) -> frozenset[int]:
 
     Example:
         >>> [sorted(whole_look_steps(looks)) for looks in (1, 2, 4, 6, 8)]
-        [[], [4], [2, 8], [0, 3, 8], [0, 2, 5, 9]]
+        [[], [4], [2, 8], [0, 2, 5, 9], [0, 1, 4, 7, 10]]
     """
-    n_whole = min(depth, int(_SHARE_OF_WHOLE_LOOKS * looks))
-    # How far the first is put off, and by which share of the deletions they end.
-    shift, last = (0.5, 0.6) if n_whole <= 2 else (0.0, 0.7)
-    return frozenset(round(last * depth * ((k + shift) / n_whole) ** 1.5) for k in range(n_whole))
+    n_few, n_several = int(_SHARE_OF_FEW * looks), int(_SHARE_OF_SEVERAL * looks)
+    # Where the first of them would be, in looks, and by which share of the deletions they end.
+    if n_few <= _FEW_WHOLE_LOOKS:
+        n_whole, first, last = n_few, 0.5, 0.6
+    else:
+        n_whole, first, last = n_several, 0.0, 0.7
+    n_whole = min(depth, n_whole)
+    return frozenset(round(last * depth * ((k + first) / n_whole) ** 1.5) for k in range(n_whole))
