@@ -36,8 +36,7 @@ with table.open("w", newline="", encoding="utf-8") as file:
 # From the command line: textsobol explain reviews.csv --id-column id --out explained/
 explained = TextExplainer().dataset(table, id_column="id", out=asked.out / "explained", seed=0)
 for name, explanation in explained.items():
-    word, score, _ = explanation.top(1)[0]
-    print(f"{name}  {explanation.prediction}: {word} (score {score:+.3f})")
+    print(f"{name}  {explanation.prediction}, mostly {explanation.top(1)[0]}")
 for name, error in explained.failures():
     print(f"{name}  {error}")
 

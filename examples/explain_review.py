@@ -16,8 +16,18 @@ print(explanation)
 
 print("\nFor the other label, from the same forward passes:")
 other = next(label for label in explanation.labels if label != explanation.prediction)
-for word, score, (low, high) in explanation.for_label(other).top(3):
-    print(f"{word:12} {score:+.2f}  ({low:+.2f} to {high:+.2f})")
+for each in explanation.for_label(other).top(3):
+    print(each)  # a record: each.word, each.score, each.low, each.high, each.effect ...
+
+print("\nWhat would change the prediction?")
+print(explanation.flip)
+
+print("\nHow it adds up, in log-odds:")
+print(
+    f"{explanation.baseline:+.2f} on average over masked texts, "
+    f"{explanation.additive:+.2f} by the words one by one, "
+    f"{explanation.remainder:+.2f} by what they do together"
+)
 
 sentences = TextExplainer(unit="sentence")("Lovely music. Awful acting. I fell asleep twice.")
 print("\nSentence by sentence:")

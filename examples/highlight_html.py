@@ -26,9 +26,8 @@ parser.add_argument("--open", action="store_true", help="open the page in a brow
 asked = parser.parse_args()
 
 explainer = TextExplainer()  # the bundled classifier of film reviews
-# whatif: what does the model say when the strongest words are deleted one after another?
 # interactions: which of the six strongest words work together?
-explanation = explainer(REVIEW, whatif=True, interactions=6)
+explanation = explainer(REVIEW, interactions=6)
 explanation.show()
 
 page = asked.out / "review.html"

@@ -36,5 +36,4 @@ explained = TextExplainer().dataset(
     address=asked.address,
 )
 for name, explanation in explained.items():
-    word, score, _ = explanation.top(1)[0]
-    print(f"{name}  {explanation.prediction}: {word} (score {score:+.3f})")
+    print(f"{name}  {explanation.prediction}, mostly {explanation.top(1)[0]}")

@@ -35,13 +35,15 @@ def test_a_text_is_explained(model: str) -> None:
 
 def test_a_method_can_be_chosen(model: str) -> None:
     asked = ["explain", TEXT, "--model", model, "--label", "LABEL_1"]
-    focused = run(app, [*asked, "--method", "focus", "--budget", "8"])
-    assert focused.exit_code == 0, focused.output
-    assert "focus, " in focused.output.splitlines()[-1]
-    assert "share the score of a group" in focused.output
+    grouped = run(app, [*asked, "--method", "sobol", "--budget", "8"])
+    assert grouped.exit_code == 0, grouped.output
+    assert "sobol, " in grouped.output.splitlines()[-1]
+    assert "masked as groups" in grouped.output
+    chosen = run(app, [*asked, "--method", "occlusion"])
+    assert "occlusion, 10 forward passes" in chosen.output.splitlines()[-1]
     refused = run(app, [*asked, "--method", "anchors"])
     assert refused.exit_code != 0
-    assert "unknown method 'anchors'; known: sobol, focus" in refused.output
+    assert "unknown method 'anchors'; known: sobol, random" in refused.output
 
 
 @pytest.mark.parametrize("way", ["file", "dash", "pipe"])
@@ -86,9 +88,9 @@ def test_options_reach_the_explainer(model: str) -> None:
         (["explain", TEXT, "-m", "MODEL", "--keep", "2"], 1, "between 0 and 1"),
         (["explain", TEXT, "-m", "MODEL", "--budget", "1"], 1, "at least 2 forward passes"),
         (
-            ["explain", TEXT, "-m", "MODEL", "--budget", "3", "--method", "sobol"],
+            ["explain", TEXT, "-m", "MODEL", "--budget", "3", "--interactions", "2"],
             1,
-            "at least 11 forward passes",
+            "at least 12 forward passes",
         ),
         (["explain", TEXT, "-m", "MODEL", "--budget", "many"], 2, "--budget"),
         (["explain", "missing-file.txt", "-m", "MODEL"], 2, "there is no file"),
@@ -160,13 +162,21 @@ def test_pages_and_plots_are_written(model: str, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
     assert len(data["pairs"]) == 3
-    assert data["whatif"], "the slider of a page needs it"
+    assert data["path"]["steps"], "the slider of a page needs them"
     assert "<!doctype html>" in html.read_text()
     assert "<svg" in png.read_text()
-    plain = json.loads(run(app, ["explain", TEXT, "-m", model, "--json"]).stdout)
-    assert plain["whatif"] == {}
-    without = run(app, [*command, "--no-whatif"])
-    assert json.loads(without.stdout)["whatif"] == {}
+    without = run(app, [*command, "--no-path"])
+    assert json.loads(without.stdout)["path"] is None
+
+
+def test_one_label_is_explained_against_another(model: str) -> None:
+    asked = ["explain", TEXT, "-m", model, "--label", "LABEL_1", "--against", "LABEL_0"]
+    result = run(app, asked)
+    assert result.exit_code == 0, result.output
+    assert "LABEL_1 rather than LABEL_0" in result.output
+    refused = run(app, [*asked[:-1], "LABEL_7"])
+    assert refused.exit_code == 1
+    assert "'LABEL_7' is not known" in refused.output
 
 
 def test_the_page_is_opened(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,4 +224,4 @@ def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> N
 def test_unknown_methods_are_named_before_the_model_is_asked() -> None:
     result = run(app, ["compare", TEXT, "--methods", "limes", "--model", "nowhere"])
     assert result.exit_code == 1
-    assert "unknown method 'limes'; known: sobol, focus, " in " ".join(result.output.split())
+    assert "unknown method 'limes'; known: sobol, random, " in " ".join(result.output.split())

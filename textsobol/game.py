@@ -10,7 +10,7 @@ import numpy as np
 
 from textsobol.inference import Cost
 from textsobol.labels import checked_label, chosen_labels, told_apart
-from textsobol.methods.contract import Attribution, Differentiable, Game, Method
+from textsobol.methods.contract import Attribution, Decision, Differentiable, Game, Method
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats, Integers
@@ -72,6 +72,11 @@ class ClassifierGame:
         """The label with the highest probability."""
         return max(self.probabilities, key=lambda label: self.probabilities[label])
 
+    @property
+    def whole(self) -> Floats:
+        """Scores of the whole input ``(analysed labels,)``."""
+        return analysed(self._whole, self._activation, self._score, self._chosen)[0]
+
     def looked_at(self, label: str) -> Self:
         """The same game, with one label analysed; what is known to one is known to both."""
         checked_label(label, list(self.probabilities), self.probabilities)
@@ -106,7 +111,35 @@ class ClassifierGame:
             self.plane(),
             target=0 if label is None else self.labels.index(label),
             levels=self.levels(),
+            decision=self.decision(),
         )
+
+    def decision(self) -> Decision | None:
+        """What is decided and how masks change it, where asking again costs nothing."""
+        return None
+
+    def _decision(self) -> Decision:
+        """The predicted label against all others; of a single output, the side of 0.5 it is on.
+
+        A single output that is no probability decides nothing: its margin never changes.
+        """
+        label = list(self.probabilities).index(self.prediction)
+        is_single = len(self.probabilities) == 1
+        has_sides = is_single and self._activation == "sigmoid"
+        sign = -1.0 if has_sides and self.probabilities[self.prediction] < 0.5 else 1.0
+
+        def score(masks: Array) -> Floats:
+            outputs = self._known_outputs(masks)
+            return sign * analysed(outputs, self._activation, "logit", [label])[:, 0]
+
+        def margin(masks: Array) -> Floats:
+            if is_single:
+                return score(masks) if has_sides else np.ones(len(masks))
+            outputs = self._known_outputs(masks)
+            return outputs[:, label] - np.delete(outputs, label, axis=1).max(axis=1)
+
+        is_analysed = sign > 0 and self._score == "logit" and label in self._chosen
+        return Decision(score, margin, self._chosen.index(label) if is_analysed else None)
 
     def attributed(
         self, method: Method, label: str, *, budget: int | None, seed: int, **options: Any

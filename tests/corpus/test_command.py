@@ -73,7 +73,7 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
     assert lines[place + 1][0] == "good"
     page = Path(files[0]).read_text()
     assert page.count('<article class="item"') == 4
-    assert "4 of 10 texts are listed, drawn by lot" in page
+    assert "4 of 10 texts are listed, sampled at random" in page
     assert "10 texts and 1 that could not be explained" in page
 
 

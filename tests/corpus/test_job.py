@@ -55,17 +55,22 @@ def test_texts_come_in_many_forms(tmp_path: Path, form: str) -> None:
 def test_a_text_gets_what_it_would_get_alone(tmp_path: Path) -> None:
     explainer, texts = tiny_model(), reviews(20)
     data = datasets.Dataset.from_dict({"text": texts})
-    found = explainer.dataset(data, out=tmp_path, shard_size=8, seed=5, interactions=2, whatif=True)
+    found = explainer.dataset(data, out=tmp_path, shard_size=8, seed=5, interactions=2)
     assert len(found) == 20
     for name, one in found.items():
-        alone = explainer(texts[int(name)], seed=text_seed(5, name), interactions=2, whatif=True)
+        alone = explainer(texts[int(name)], seed=text_seed(5, name), interactions=2)
         assert one.settings == alone.settings
         assert {**one.cost, "seconds": 0, "padding": 0} == {
             **alone.cost,
             "seconds": 0,
             "padding": 0,
         }
-        assert one.whatif.keys() == alone.whatif.keys()
+        assert one.path is not None
+        assert alone.path is not None
+        assert [step.words for step in one.path.steps] == [step.words for step in alone.path.steps]
+        assert one.advised == alone.advised
+        for label, sums in one.sums.items():
+            assert sums.value == pytest.approx(alone.sums[label].value, abs=1e-5)
         assert [pair.words for pair in one.pairs] == [pair.words for pair in alone.pairs]
         assert one.probabilities == pytest.approx(alone.probabilities, abs=1e-6)
         for word, other in zip(one.words, alone.words, strict=True):

@@ -15,7 +15,8 @@ from textsobol import TextExplainer, read_explanations
 from textsobol.corpus.phrases import Candidates
 from textsobol.corpus.view import corpus_view, drawn_texts, save_words
 from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
-from textsobol.text.explanation import TextExplanation, Word, WordScore
+from textsobol.text.explanation import TextExplanation
+from textsobol.text.records import Measures, Word
 
 
 def explained(text: str, scores: list[float], parts: str = "") -> TextExplanation:
@@ -23,7 +24,7 @@ def explained(text: str, scores: list[float], parts: str = "") -> TextExplanatio
     words, start = [], 0
     for word, score in zip(text.split(), scores, strict=True):
         start = text.index(word, start)
-        own = {} if math.isnan(score) else {"+": WordScore(score=score, effect=2 * score)}
+        own = {} if math.isnan(score) else {"+": Measures(score=score, effect=2 * score)}
         plain = word.strip(",.")
         words.append(Word(plain, start, start + len(plain), "scored" if own else "ignored", own))
         start += len(word)

@@ -23,12 +23,12 @@ WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box
 RIVALS = ["partition_shap", "shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex",
           "captum_kernel_shap", "captum_shapley"]  # fmt: skip
 # Partition SHAP draws only to break ties.
-SAMPLING = ["sobol", "focus", "random", "rise", "lime", "kernel_shap", "permutation_shap",
+SAMPLING = ["sobol", "random", "rise", "lime", "kernel_shap", "permutation_shap",
             *(name for name in RIVALS if name != "partition_shap")]  # fmt: skip
 DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients",
               "partition_shap"]  # fmt: skip
 # Labels share what is looked at next, or a search.
-SHARING = ["sobol", "focus", "greedy", "partition_shap"]
+SHARING = ["sobol", "greedy", "partition_shap"]
 
 
 def score(masks: Array) -> Floats:
@@ -216,7 +216,7 @@ def test_a_function_without_gradients_is_refused_by_white_boxes(name: str) -> No
 
 
 def test_unknown_methods_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown method 'shap'; known: sobol, focus, .*greedy"):
+    with pytest.raises(ValueError, match=r"unknown method 'shap'; known: sobol, .*greedy"):
         method_named("shap")
 
 

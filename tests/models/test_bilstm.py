@@ -142,7 +142,7 @@ def test_the_bundled_model_explains_a_review() -> None:
     assert scores["beautifully"] > 0
     assert scores["dull"] < 0
     assert scores["ruined"] < 0
-    top = {word for word, _, _ in explanation.top(4)}
+    top = {each.word for each in explanation.top(4)}
     assert top == {"gripping", "beautifully", "dull", "ruined"}
 
 

@@ -124,3 +124,17 @@ def enumerated(score: Callable[[Array], Floats], n_features: int, keep: float) -
         effect[i], square[i] = chances @ difference, chances @ difference**2
     pq = keep * (1 - keep)
     return Truth(mean, variance, effect, pq * effect**2 / variance, pq * square / variance)
+
+
+def tangled(n_features: int, seed: int) -> Callable[[Array], Floats]:
+    """Features that speak for and against, and most of all in pairs and threes."""
+    rng = np.random.default_rng(seed)
+    slopes = rng.normal(0.2, 1, n_features)
+    groups = [rng.choice(n_features, size, replace=False) for size in (2, 2, 3, 3)]
+    weights = rng.normal(0, 2, len(groups))
+
+    def score(masks: Array) -> Floats:
+        together = [w * masks[:, g].all(axis=1) for w, g in zip(weights, groups, strict=True)]
+        return np.asarray(np.tanh(masks @ slopes) + np.sum(together, axis=0))
+
+    return score

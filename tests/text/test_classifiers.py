@@ -103,9 +103,9 @@ def test_a_function_may_answer_in_many_forms(form: str) -> None:
 
     explanation = TextExplainer(count)("a good film", rows=4)
     label = {"vector": "0", "tensor": "0", "lists": "1", "answers": "b"}[form]
-    word, score, _ = explanation.for_label(label).top(1)[0]
-    assert word == "good"
-    assert score == pytest.approx(1)
+    (best,) = explanation.for_label(label).top(1)
+    assert best.word == "good"
+    assert best.score == pytest.approx(1)
 
 
 def test_answers_without_all_labels_are_refused() -> None:
@@ -279,7 +279,7 @@ def test_the_budget_of_zero_shot_counts_every_question() -> None:
     explainer = TextExplainer(pipe, candidate_labels=["good", "bad", "long"])
     assert explainer("a good film", budget=40, estimator="flip").cost["forwarded"] <= 40
     with pytest.raises(ValueError, match=r"at least 15 forward passes.*each of the 3 labels"):
-        explainer("a good film", budget=14, method="sobol")
+        explainer("a good film", budget=14, estimator="flip")
 
 
 def test_windows_follow_the_smallest_limit() -> None:

@@ -2,6 +2,7 @@ import json
 import math
 import random
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, WindowWarning
 from textsobol.text.inputs import default_budget
+from textsobol.text.records import WordScore
 
 # Short texts often lack the words that one of the labels counts.
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
@@ -26,17 +28,17 @@ def test_the_words_that_the_model_looks_at_come_first(family: str, perturbation:
     tok = tokenizer(family)
     explainer = TextExplainer(counting_bert(tok), tok, perturbation=perturbation)
     explanation = explainer(TEXT, method="sobol")
-    positive = {word: score for word, score, _ in explanation.for_label("LABEL_1").top(2)}
+    positive = {each.word: each.score for each in explanation.for_label("LABEL_1").top(2)}
     assert set(positive) == {"good", "bad"}
     assert positive["good"] > 0 > positive["bad"]
-    negative = {w: s for w, s, _ in explanation.for_label("LABEL_0").top(2)}
+    negative = {each.word: each.score for each in explanation.for_label("LABEL_0").top(2)}
     assert negative["bad"] > 0 > negative["good"]
 
 
 @pytest.mark.parametrize("perturbation", ["mask", "pad"])
 def test_masking_and_padding_find_them_too(perturbation: str) -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), perturbation=perturbation)
-    top = {word: score for word, score, _ in explainer(TEXT).for_label("LABEL_1").top(2)}
+    top = {each.word: each.score for each in explainer(TEXT).for_label("LABEL_1").top(2)}
     assert set(top) == {"good", "bad"}
     assert top["good"] > 0 > top["bad"]
 
@@ -46,7 +48,7 @@ def test_pairs_are_explained_in_both_texts() -> None:
     explanation = explainer(("the film is good", "a bad ending"))
     assert [word.part for word in explanation.words] == [0, 0, 0, 0, 1, 1, 1]
     top = explanation.for_label("LABEL_1").top(2)
-    assert {word for word, _, _ in top} == {"good", "bad"}
+    assert {each.word for each in top} == {"good", "bad"}
     assert TextExplanation.from_dict(explanation.to_dict()) == explanation
 
 
@@ -116,17 +118,20 @@ def test_the_same_seed_gives_the_same_explanation() -> None:
 
 def test_explanations_are_complete_and_survive_json(tmp_path: Any) -> None:
     explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(TEXT, rows=1)
-    assert math.isinf(explanation.words[0].scores["LABEL_0"].error)
+    assert math.isnan(explanation.words[0].scores["LABEL_0"].low), "one mask cannot tell"
     path = tmp_path / "explanation.json"
     explanation.save(path)
     assert TextExplanation.load(path) == explanation
     data = json.loads(path.read_text())
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     assert data["text"] == TEXT
     assert set(data["prediction"]) == {"label", "probabilities"}
     word = data["words"][3]
     assert (word["text"], word["start"], word["end"], word["status"]) == ("good", 12, 16, "scored")
-    assert {"score", "error", "total", "first", "effect"} <= set(word["scores"]["LABEL_1"])
+    assert set(word["scores"]["LABEL_1"]) == {
+        "score", "low", "high", "total", "total_low", "total_high", "first", "first_low",
+        "first_high", "effect", "effect_low", "effect_high", "stability",
+    }  # fmt: skip
     assert {"rows", "distinct", "seconds"} <= set(data["cost"])
     assert {"model", "method", "estimator", "keep", "seed", "versions"} <= set(data["settings"])
     with pytest.raises(ValueError, match=r"cannot save as \.docx; known: \.json"):
@@ -139,7 +144,8 @@ def test_a_data_frame_has_a_row_for_every_word_and_label() -> None:
     pytest.importorskip("pandas")
     frame = TextExplainer(counting)(TEXT, rows=2).to_dataframe()
     assert len(frame) == 11 * 2
-    assert {"word", "label", "score", "error", "start"} <= set(frame.columns)
+    named = {field.name for field in fields(WordScore)}
+    assert set(frame.columns) == {*named, "status"}
 
 
 def test_many_is_lazy() -> None:
@@ -155,7 +161,7 @@ def test_one_word_is_exact() -> None:
     explanation = TextExplainer(counting)("good")
     assert explanation.settings["estimator"] == "exact"
     assert explanation.words[0].scores["1"].score == 1
-    assert explanation.words[0].scores["1"].error == 0
+    assert explanation.words[0].scores["1"].low == explanation.words[0].scores["1"].high == 1
 
 
 def test_words_outside_the_window_are_told_and_score_zero() -> None:
@@ -231,8 +237,8 @@ def test_words_whose_effects_cancel_out_still_rank() -> None:
         return [("good" in t) != ("bad" in t) for t in texts]
 
     explanation = TextExplainer(one_of_two)("good film bad", method="sobol")
-    assert [word for word, _, _ in explanation.top(3)] == ["good", "bad", "film"]
-    assert explanation.top(1)[0][1] == pytest.approx(1)
+    assert [each.word for each in explanation.top(3)] == ["good", "bad", "film"]
+    assert explanation.top(1)[0].score == pytest.approx(1)
 
 
 def test_the_budget_is_never_exceeded() -> None:
@@ -268,7 +274,7 @@ def test_the_budget_is_never_exceeded() -> None:
         (TEXT, {"labels": []}, "known: 0, 1"),
         (TEXT, {"keep": 0.0}, "between 0 and 1"),
         (TEXT, {"keep": 1.0}, "between 0 and 1"),
-        (TEXT, {"budget": 12, "method": "sobol"}, "11 words need at least 13 forward passes"),
+        (TEXT, {"budget": 12, "estimator": "flip"}, "11 words need at least 13 forward passes"),
         (TEXT, {"budget": 1}, "needs at least 2 forward passes for 11 words"),
         (TEXT, {"method": "shap"}, "unknown method 'shap'; known: sobol"),
         (TEXT, {"estimator": "shap"}, "unknown estimator"),

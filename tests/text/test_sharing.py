@@ -65,7 +65,7 @@ def test_an_exit_is_no_failure_of_a_text() -> None:
         list(run_together([(1, leave)], most=1, most_size=1))
 
 
-@pytest.mark.parametrize("settings", [{}, {"method": "focus"}, {"whatif": True, "budget": 60}])
+@pytest.mark.parametrize("settings", [{}, {"path": False}, {"budget": 60}])
 def test_explanations_are_those_of_texts_explained_alone(settings: dict[str, Any]) -> None:
     explainer, texts = tiny_model(), reviews(12)
     tasks = [(1, partial(explainer, text, **settings)) for text in texts]

@@ -63,6 +63,13 @@ def explain(
         ),
     ] = None,
     label: Label = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Another label: which words speak for --label rather than for this one?",
+            show_default=False,
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -71,13 +78,11 @@ def explain(
         ),
     ] = None,
     method: Annotated[
-        str | None,
+        str,
         typer.Option(
-            help="focus (ranks for deletion, takes any budget), sobol (ranks by shares of the "
-            "variance, with intervals), or one of those of compare.",
-            show_default="focus",
+            help="sobol (shares of the variation, with intervals), or one of those of compare."
         ),
-    ] = None,
+    ] = "sobol",
     keep: Annotated[
         float, typer.Option(help="Probability that a word is present in a masked text.")
     ] = 0.5,
@@ -115,21 +120,20 @@ def explain(
         Path | None,
         typer.Option(help="Write a plot: a .png or .svg file.", show_default=False),
     ] = None,
-    whatif: Annotated[
-        bool | None,
+    path: Annotated[
+        bool,
         typer.Option(
-            help="Delete the strongest words one by one and tell what the model says then: up to "
-            "20 more masked texts a label, beyond the budget. By default on with --html and --png.",
-            show_default=False,
+            help="Also search for the fewest words whose deletion changes the prediction, with "
+            "part of the budget.",
         ),
-    ] = None,
+    ] = True,
     interactions: Annotated[
         int, typer.Option(help="Also look at all pairs of that many words.")
     ] = 0,
     precision: Annotated[
         float | None,
         typer.Option(
-            help="Of sobol: go on until the top words are this sure to be the top, such as 0.95; "
+            help="Go on until the top words are this sure to be the top, such as 0.95; "
             "by default up to 64 forward passes for every word.",
             show_default=False,
         ),
@@ -157,9 +161,9 @@ def explain(
 ) -> None:
     """Explain a text, or many: find the words that made the model decide.
 
-    Words that speak for the label have positive scores, words against it negative ones. A
-    score is the word's effect on the label's log-odds as the strongest words go one after another;
-    beside it stands the share of the model's variation that the word has a part in.
+    The score of a word is its share of the variation of the model's answer over texts with words
+    left out at random: positive if the word speaks for the label, negative if it speaks against it.
+    Below the words stand the fewest deletions found that change the prediction.
 
     For example:
 
@@ -203,10 +207,10 @@ def explain(
         "precision": precision,
         "stable_top": stable_top,
         "label": label,
-        "whatif": (html or png) is not None if whatif is None else whatif,
+        "path": path,
     }
     if out is not None:
-        corpus.check_alone({"--html": html, "--png": png, "--json": as_json})
+        corpus.check_alone({"--html": html, "--png": png, "--json": as_json, "--against": against})
         job = {
             "out": out, "column": column, "pair_column": pair_column, "id_column": id_column,
             "split": split, "limit": limit, "shard_size": shard_size,
@@ -221,6 +225,8 @@ def explain(
         fail(ValueError("nothing to explain: the text is empty or blank"))
     try:
         (explanation,) = _explain(content, making, asking, quiet=quiet)
+        if against is not None:
+            explanation = explanation.contrast(explanation.label, against)
         for path in filter(None, (html, png)):
             explanation.save(path)
     except EXPECTED as error:
@@ -270,12 +276,12 @@ def compare(
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Methods, with spaces or commas: focus, sobol, occlusion, lime, kernel_shap, "
+            help="Methods, with spaces or commas: sobol, occlusion, lime, kernel_shap, "
             "permutation_shap, partition_shap, shapiq_kernel, shapiq_kadd, shapiq_svarm, "
             "proxyspex, captum_kernel_shap, captum_shapley, rise, saliency, gradient_input, "
             "smoothgrad, "
             "integrated_gradients, greedy, random.",
-            show_default="focus occlusion",
+            show_default="sobol occlusion",
         ),
     ] = None,
     model: Annotated[
@@ -301,14 +307,14 @@ def compare(
 
     For example:
 
-    textsobol compare review.txt --methods focus occlusion lime --html compared.html
+    textsobol compare review.txt --methods sobol occlusion lime --html compared.html
     """
     from textsobol.methods import METHODS, TEXT_METHODS, method_named
     from textsobol.render.files import save_comparison
     from textsobol.render.terminal import show_comparison
 
     names = [name for given in (*(methods or ()), *(more or ())) for name in given.split(",")]
-    names = list(dict.fromkeys(names)) or ["focus", "occlusion"]
+    names = list(dict.fromkeys(names)) or ["sobol", "occlusion"]
     check_suffix("--html", html, (".html",))
     content = _content(text)
     try:
@@ -319,7 +325,6 @@ def compare(
                 "method": name,
                 "label": label,
                 "seed": seed,
-                "whatif": html is not None,
                 "budget": budget if METHODS[name].natural is None else None,
             }
             for name in names

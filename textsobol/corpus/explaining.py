@@ -14,6 +14,7 @@ from textsobol.corpus.schema import row_of, table_of
 from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import default_budget
+from textsobol.text.serialise import SCHEMA
 from textsobol.text.sharing import run_together
 from textsobol.text.window import WindowWarning
 
@@ -115,7 +116,7 @@ def explain_shard(
                 return_freed_memory()
     return_freed_memory()
     told = {
-        "schema": 1, "shard": plan.number, "texts": len(items), "failed": n_failed,
+        "schema": SCHEMA, "shard": plan.number, "texts": len(items), "failed": n_failed,
         "outside": n_outside, "input": plan.digest, "job": job,
     }  # fmt: skip
     return table_of([rows[k] for k in range(len(items))], told)

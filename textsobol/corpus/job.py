@@ -16,6 +16,7 @@ from textsobol.corpus.progress import JobProgress
 from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
 from textsobol.corpus.shards import Shards
 from textsobol.digests import digest_of, weights_of
+from textsobol.text.serialise import SCHEMA
 from textsobol.versions import versions
 
 if TYPE_CHECKING:
@@ -137,15 +138,11 @@ def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict
         ValueError: when the method is not known.
     """
     from textsobol.methods import TEXT_METHODS, method_named
-    from textsobol.methods.settings import DEFAULTS, chosen_method
 
     bound = inspect.signature(explainer.__call__).bind("", **given)
     bound.apply_defaults()
     settings: dict[str, Any] = json.loads(json.dumps({**bound.arguments, "text": None}))
     del settings["text"]
-    # The method itself is told, so that a job cannot go on under another default.
-    given = {name: value for name, value in settings.items() if name in DEFAULTS}
-    settings["method"] = chosen_method(settings["method"], given)
     method_named(settings["method"], TEXT_METHODS)
     return settings
 
@@ -155,7 +152,7 @@ def _manifest(
 ) -> dict[str, Any]:
     model = explainer.model
     made_by = {
-        "schema": 1,
+        "schema": SCHEMA,
         "input": data.described(),
         "explainer": explainer.described,
         "weights": None if model is None else weights_of(model),

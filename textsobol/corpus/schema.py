@@ -14,12 +14,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.reading import Item
-from textsobol.text.explanation import SCHEMA, PairScore, TextExplanation, WordScore
+from textsobol.text.explanation import TextExplanation
+from textsobol.text.records import Measures, PairScore, Sums
+from textsobol.text.serialise import SCHEMA
 
 if TYPE_CHECKING:
     import pyarrow
 
-_COUNTS = ("rows", "distinct", "forwarded", "whatif")
+_COUNTS = ("rows", "distinct", "forwarded")
 
 
 @cache
@@ -35,12 +37,18 @@ def arrow_schema() -> pyarrow.Schema:
 
     word = pa.struct(
         {"text": pa.string(), "start": pa.int32(), "end": pa.int32(), "part": pa.int8(),
-         "status": pa.string(), "shared_by": pa.int32(), "scores": scores(WordScore)}
+         "status": pa.string(), "shared_by": pa.int32(), "scores": scores(Measures)}
     )  # fmt: skip
     pair = pa.struct({"words": pa.list_(pa.int32()), "scores": scores(PairScore)})
-    step = pa.struct({"word": pa.int32(), "probability": pa.float64(), "prediction": pa.string()})
-    curve = pa.struct({"label": pa.string(), "steps": pa.list_(step)})
     share = pa.struct({"label": pa.string(), "probability": pa.float64()})
+    after = {"probabilities": pa.list_(share), "prediction": pa.string()}
+    step = pa.struct({"words": pa.list_(pa.int32()), "text": pa.string(), **after})
+    flip = pa.struct(
+        {"words": pa.list_(pa.int32()), "texts": pa.list_(pa.string()), **after,
+         "is_irreducible": pa.bool_(), "is_smallest": pa.bool_()}
+    )  # fmt: skip
+    path = pa.struct({"label": pa.string(), "steps": pa.list_(step), "flip": flip})
+    advised = pa.struct({"label": pa.string(), "passes": pa.int64()})
     cost = pa.struct({**dict.fromkeys(_COUNTS, pa.int64()), "padding": pa.float64()})
     return pa.schema(
         {
@@ -53,7 +61,9 @@ def arrow_schema() -> pyarrow.Schema:
             "probabilities": pa.list_(share),
             "words": pa.list_(word),
             "pairs": pa.list_(pair),
-            "whatif": pa.list_(curve),
+            "path": path,
+            "sums": scores(Sums),
+            "advised": pa.list_(advised),
             "cost": cost,
             "settings": pa.string(),
             "error": pa.string(),
@@ -77,7 +87,9 @@ def row_of(item: Item, explanation: TextExplanation | None, error: str | None) -
         "probabilities": _listed(prediction["probabilities"], "probability"),
         "words": [{**word, "scores": _labelled(word["scores"])} for word in data["words"]],
         "pairs": [{**pair, "scores": _labelled(pair["scores"])} for pair in data["pairs"]],
-        "whatif": _listed(data["whatif"], "steps"),
+        "path": None if data["path"] is None else _path_to_row(data["path"]),
+        "sums": _labelled(data["sums"]),
+        "advised": _listed(data["advised"], "passes"),
         "cost": {name: cost.get(name) for name in (*_COUNTS, "padding")},
         "settings": json.dumps(data["settings"], ensure_ascii=False, sort_keys=True),
     }
@@ -99,7 +111,9 @@ def explanation_of(row: Mapping[str, Any]) -> TextExplanation:
         "prediction": {"probabilities": _by_label(row["probabilities"], "probability")},
         "words": [{**word, "scores": _scores(word["scores"])} for word in row["words"]],
         "pairs": [{**pair, "scores": _scores(pair["scores"])} for pair in row["pairs"]],
-        "whatif": _by_label(row["whatif"], "steps"),
+        "path": None if row["path"] is None else _path_of_row(row["path"]),
+        "sums": _scores(row["sums"]),
+        "advised": _by_label(row["advised"], "passes"),
         "cost": {name: value for name, value in row["cost"].items() if value is not None},
         "settings": json.loads(row["settings"]),
     }
@@ -117,6 +131,32 @@ def table_of(rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> 
 def _readable(text: str) -> str:
     """Half of a surrogate pair cannot be written as UTF-8."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _path_to_row(path: Mapping[str, Any]) -> dict[str, Any]:
+    flip = path["flip"]
+    return {
+        **path,
+        "steps": [_with_listed(step) for step in path["steps"]],
+        "flip": None if flip is None else _with_listed(flip),
+    }
+
+
+def _path_of_row(path: Mapping[str, Any]) -> dict[str, Any]:
+    flip = path["flip"]
+    return {
+        **path,
+        "steps": [_with_named(step) for step in path["steps"]],
+        "flip": None if flip is None else _with_named(flip),
+    }
+
+
+def _with_listed(step: Mapping[str, Any]) -> dict[str, Any]:
+    return {**step, "probabilities": _listed(step["probabilities"], "probability")}
+
+
+def _with_named(step: Mapping[str, Any]) -> dict[str, Any]:
+    return {**step, "probabilities": _by_label(step["probabilities"], "probability")}
 
 
 def _listed(by_label: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

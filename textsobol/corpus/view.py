@@ -22,7 +22,7 @@ from textsobol.text.explanation import TextExplanation
 _SCORES = "words.list.element.scores.list.element"
 _READ = [
     "id", "text", "text_pair", "prediction", "error",
-    *(f"words.list.element.{name}" for name in ("text", "start", "end", "part")),
+    *(f"words.list.element.{name}" for name in ("text", "start", "end", "part", "shared_by")),
     *(f"{_SCORES}.{name}" for name in ("label", "score", "effect")),
 ]  # fmt: skip
 
@@ -142,7 +142,7 @@ def _shards(found: ExplainedTexts) -> Iterator[tuple[Any, Occurrences]]:
 
 
 def _occurrences(table: Any) -> Occurrences:
-    """The scored words of a shard, as arrays."""
+    """The words of a shard that have scores of their own, not those of a group, as arrays."""
     import pyarrow.compute as pc
 
     words = table.column("words").combine_chunks()
@@ -150,7 +150,9 @@ def _occurrences(table: Any) -> Occurrences:
     flat = pc.list_flatten(words)
     scores = flat.field("scores")
     owner = pc.list_parent_indices(scores).to_numpy()
-    each = pc.list_flatten(scores)
+    is_alone = (flat.field("shared_by").to_numpy() == 1)[owner]
+    owner = owner[is_alone]
+    each = pc.list_flatten(scores).filter(is_alone)
     labels = each.field("label").dictionary_encode()
     numbers = labels.indices.to_numpy()
     scored = np.unique(owner)

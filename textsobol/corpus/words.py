@@ -257,8 +257,8 @@ def corpus_phrases(explanations: Sequence[TextExplanation]) -> list[CorpusWord]:
 
 
 def occurrences_of(explanation: TextExplanation) -> Occurrences:
-    """The scored words of one text."""
-    scored = [k for k, word in enumerate(explanation.words) if word.scores]
+    """The words of one text that have scores of their own, not those of a group."""
+    scored = [k for k, word in enumerate(explanation.words) if word.scores and word.shared_by == 1]
     words = [explanation.words[k] for k in scored]
     labels = list(dict.fromkeys(label for word in words for label in word.scores))
     follows = [False] * len(words)

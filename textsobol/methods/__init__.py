@@ -5,7 +5,6 @@ from typing import Any
 
 from textsobol.methods.captum_peers import captum_kernel_shap, captum_shapley
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
-from textsobol.methods.focus import focus, stages
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
 from textsobol.methods.layers import deconvnet, gradcam, guided_backprop
 from textsobol.methods.peers import kernel_shap, lime, partition_shap, permutation_shap
@@ -18,7 +17,7 @@ from textsobol.methods.shapiq_peers import (
     shapiq_kernel,
     shapiq_svarm,
 )
-from textsobol.methods.sobol import sobol
+from textsobol.methods.sobol import sobol, stages
 
 __all__ = [
     "METHODS",
@@ -40,6 +39,7 @@ _SOBOL_SETTINGS = (
     "interactions",
     "precision",
     "stable_top",
+    "path",
 )
 
 
@@ -66,14 +66,8 @@ def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) ->
 
 
 METHODS: dict[str, Method] = {
-    "sobol": Method("Sobol", sobol, "black box", lambda d: d + 2, options=_SOBOL_SETTINGS),
-    "focus": Method(
-        "Focused Sobol",
-        focus,
-        "black box",
-        lambda d: 2,
-        options=("keep", "rows", "design", "interactions"),
-        stages=stages,
+    "sobol": Method(
+        "Sobol", sobol, "black box", lambda d: 2, options=_SOBOL_SETTINGS, stages=stages
     ),
     "random": Method(
         "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.evaluator import Evaluator
-from textsobol.sobol.focus import Focus
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,6 +37,23 @@ class Differentiable:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What the model decides for the whole input, and how masks change that.
+
+    Attributes:
+        score: masks ``(rows, features)`` to how much speaks for the decision ``(rows,)``: the
+            log-odds of the predicted label.
+        margin: masks to how far the predicted label is ahead of the best other one ``(rows,)``:
+            below 0 where something else is predicted.
+        column: the label whose analysed score is ``score``, or ``None`` if it was not analysed.
+    """
+
+    score: Callable[[Array], Floats]
+    margin: Callable[[Array], Floats]
+    column: int | None
+
+
+@dataclass(frozen=True)
 class Game:
     """What is to be explained, as a method sees it.
 
@@ -48,6 +64,8 @@ class Game:
         plane: features down and across, where they lie side by side on a picture.
         target: column of the label that is looked at.
         levels: groups of features that belong together ``(features,)``, the largest first.
+        decision: what is decided, where masks that were scored before cost nothing; ``None`` where
+            no path can be searched for.
     """
 
     black_box: BlackBox
@@ -56,11 +74,29 @@ class Game:
     plane: tuple[int, int] | None = None
     target: int = 0
     levels: Sequence[Integers] = ()
+    decision: Decision | None = None
 
     def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
         """Masks to scores, each distinct mask once, never more than the budget allows."""
         evaluator = Evaluator(self.black_box, self.n_features, budget=budget)
         return lambda masks: evaluator([masks])
+
+
+@dataclass(frozen=True)
+class FoundPath:
+    """The deletions that a search found to bring the decision down soonest.
+
+    Attributes:
+        order: the features that were deleted, in order; units where `Attribution.units` are given.
+        flip: the features of the shortest set found that changes the decision, ascending.
+        is_irreducible: whether it was checked that none of them can be put back.
+        is_smallest: whether all masks were scored, so that no smaller set exists.
+    """
+
+    order: tuple[int, ...]
+    flip: tuple[int, ...] | None = None
+    is_irreducible: bool = False
+    is_smallest: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,9 +109,9 @@ class Attribution:
         passes: forward passes beside those of the black box.
         indices: errors and intervals, if the method has them.
         rows: masks asked for and distinct ones, the whole input included, if it has a design.
-        focus: the path of deletions of the label that is looked at, if the method follows one.
-        units: what came and went as one ``(features,)``, where there were too few rows to look at
-            every feature; indices and focus are then those of the units.
+        path: the deletions that bring the decision down soonest, where they were searched for.
+        units: what came and went as one ``(features,)``, where the budget was too small to mask
+            every feature; indices and path are then those of the units.
     """
 
     scores: Floats
@@ -83,7 +119,7 @@ class Attribution:
     passes: int = 0
     indices: SobolIndices | None = None
     rows: tuple[int, int] | None = None
-    focus: Focus | None = None
+    path: FoundPath | None = None
     units: Integers | None = None
 
 

@@ -17,24 +17,8 @@ DEFAULTS: dict[str, Any] = {
     "precision": None,
     "stable_top": 5,
     "layer": None,
+    "path": True,
 }
-
-
-DEFAULT = "focus"
-
-
-def chosen_method(name: str | None, given: Mapping[str, Any]) -> str:
-    """The method asked for; without one `DEFAULT`, or whoever knows the settings that are given.
-
-    Example:
-        >>> chosen_method(None, {"keep": 0.5}), chosen_method(None, {"estimator": "jansen"})
-        ('focus', 'sobol')
-    """
-    if name is not None:
-        return name
-    own = METHODS[DEFAULT].options
-    is_known = all(value == DEFAULTS[key] for key, value in given.items() if key not in own)
-    return DEFAULT if is_known else "sobol"
 
 
 def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +29,7 @@ def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         {'layer': 'conv'}
         >>> checked_options("lime", {"layer": None, "keep": 0.9})
         Traceback (most recent call last):
-        ValueError: keep: setting of method='sobol' or 'focus', not of 'lime'
+        ValueError: keep: setting of method='sobol', not of 'lime'
     """
     if given.get("precision") is None and given.get("stable_top", 5) != DEFAULTS["stable_top"]:
         raise ValueError("stable_top is the top that precision= is about: give both")
@@ -76,7 +60,6 @@ def check_sobol_budget(
         raise ValueError(
             f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes, "
             f"one for the prediction and {n_features + n_pairs + 1} for one base row{each}"
-            + ("" if n_pairs else "; method='focus' takes any budget")
         )
 
 

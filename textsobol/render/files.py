@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
-# What tells two explanations of a text apart, the most telling first.
-_TELLING = ("model", "method", "estimator", "keep", "unit", "perturbation", "score", "seed")
+# Settings by which explanations of a text differ, the most important first.
+_DIFFERENCES = ("model", "method", "estimator", "keep", "unit", "perturbation", "score", "seed")
 
 
 def save_report(
@@ -27,7 +27,7 @@ def save_report(
         path: the page, an ``.html`` file.
         truth: the true label of every text, by name or by number in the order of the model's
             labels, ``None`` where it is not known. The page then tells right from wrong.
-            Of many labels, the five likeliest of each text can be looked at.
+            Of many labels, the five likeliest of each text can be chosen.
         title: heading of the page.
 
     Example:
@@ -60,18 +60,18 @@ def save_comparison(
 
 
 def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
-    """Names that tell explanations apart by the settings in which they differ.
+    """Names for explanations, made of the settings in which they differ.
 
     Example:
         >>> from textsobol import TextExplainer
         >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts], labels=["+"])
         >>> names_of([explainer("so good"), explainer("so good", keep=0.9)])
-        ['keep 0.5', 'keep 0.9']
+        ['keep rate 0.5', 'keep rate 0.9']
     """
+    values = {name: [e.settings.get(name) for e in explanations] for name in _DIFFERENCES}
+    # What only some methods have follows from the method.
     differing = [
-        name
-        for name in _TELLING
-        if len({str(explanation.settings.get(name)) for explanation in explanations}) > 1
+        name for name, own in values.items() if len(set(map(str, own))) > 1 and None not in own
     ]
     names: list[str] = []
     for number, explanation in enumerate(explanations, start=1):
@@ -79,7 +79,7 @@ def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
         said = [
             str(explanation.settings.get(name))
             if name in ("model", "method", "estimator")
-            else f"{name} {explanation.settings.get(name)}"
+            else f"{'keep rate' if name == 'keep' else name} {explanation.settings.get(name)}"
             for name in differing
         ]
         name = ", ".join(said) or f"explanation {number}"

@@ -15,14 +15,16 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.view import (
-    beside_score,
-    interval_title,
+    MEASURE_NOTES,
+    interval_of,
     is_signed,
     n_shared,
     page_data,
     parts_of,
+    sentences_of,
     shown,
     shows_probabilities,
+    signed,
     strongest_of,
 )
 
@@ -41,7 +43,7 @@ def explanation_html(explanation: TextExplanation) -> str:
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
         title=shown(f"{explanation.prediction}: which words made it so"),
-        data=[page_data(explanation)],
+        data={"measures": MEASURE_NOTES, "items": [page_data(explanation)]},
         cards=[_card(explanation, "", strongest_of(explanation))],
         correlations=[],
     )
@@ -49,33 +51,33 @@ def explanation_html(explanation: TextExplanation) -> str:
 
 def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     """A page of several explanations of the same text, those of one method on one scale."""
-    names, looked_at = [*map(shown, explanations)], list(explanations.values())
-    if len(looked_at) < 2:
+    names, compared = [*map(shown, explanations)], list(explanations.values())
+    if len(compared) < 2:
         raise ValueError("a comparison needs at least two explanations")
-    first = looked_at[0]
-    if any(other.text != first.text for other in looked_at):
+    first = compared[0]
+    if any(other.text != first.text for other in compared):
         raise ValueError("a comparison is of one text; save_report shows many")
-    common = [label for label in first.labels if all(label in e.labels for e in looked_at)]
+    common = [label for label in first.labels if all(label in e.labels for e in compared)]
     if not common:
         raise ValueError("the explanations have no label in common")
     label = first.label if first.label in common else common[0]
-    looked_at = [explanation.for_label(label) for explanation in looked_at]
+    compared = [explanation.for_label(label) for explanation in compared]
     # Scores of one method have one scale, those of several methods several.
-    methods = [explanation.settings.get("method") for explanation in looked_at]
+    methods = [explanation.settings.get("method") for explanation in compared]
     strongest: dict[Any, float] = {}
-    for method, explanation in zip(methods, looked_at, strict=True):
+    for method, explanation in zip(methods, compared, strict=True):
         strongest[method] = max(strongest.get(method, 0.0), strongest_of(explanation))
     return render(
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
-        title=f"{len(looked_at)} explanations of one text",
-        data=[page_data(explanation) for explanation in looked_at],
+        title=f"{len(compared)} explanations of one text",
+        data={"measures": MEASURE_NOTES, "items": [page_data(each) for each in compared]},
         cards=[
             _card(explanation, name, strongest[method])
-            for name, explanation, method in zip(names, looked_at, methods, strict=True)
+            for name, explanation, method in zip(names, compared, methods, strict=True)
         ],
-        correlations=[_correlations(names, looked_at, each, label) for each in common],
+        correlations=[_correlations(names, compared, each, label) for each in common],
     )
 
 
@@ -90,12 +92,12 @@ def framed(page: str, height: int) -> str:
 
 def notebook_html(explanation: TextExplanation) -> str:
     """The page of an explanation for a notebook's cell, about as high as it needs to be."""
-    n_bars = min(15, sum(word.status == "scored" for word in explanation.words))
+    n_bars = min(15, len(explanation.top(15)))
     n_lines = _n_lines(explanation)
-    whatif = 260 if explanation.whatif else 0
-    left = n_lines * 33 + (whatif if n_lines <= _SHORT else 0)
-    right = n_bars * 26 + 100 + (whatif if n_lines > _SHORT else 0)
-    return framed(explanation_html(explanation), min(900, 270 + max(left, right)))
+    path = 300 if explanation.path is not None else 0
+    left = n_lines * 33 + (path if n_lines <= _SHORT else 0)
+    right = n_bars * 26 + 190 + (path if n_lines > _SHORT else 0)
+    return framed(explanation_html(explanation), min(900, 360 + max(left, right)))
 
 
 def _n_lines(explanation: TextExplanation) -> int:
@@ -158,10 +160,10 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "is_short": _n_lines(explanation) <= _SHORT,
         "value": shown_value(explanation),
         "top": [
-            (word.text, f"{own.score:+.3f}", beside_score(explanation, own))
-            for word, own in explanation.strongest(_TABLE)
+            (own.name, signed(own.score), interval_of(explanation, own))
+            for own in explanation.top(_TABLE)
         ],
-        "interval_title": interval_title(explanation),
+        "sentences": sentences_of(explanation),
         "footer": footer_of(explanation),
     }
 
@@ -180,13 +182,12 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("model", settings.get("model")),
         ("method", settings.get("method")),
         ("estimator", settings.get("estimator")),
-        ("words kept", settings.get("keep")),
+        ("keep rate", settings.get("keep")),
         ("budget", settings.get("budget")),
         ("forward passes", cost.get("forwarded")),
-        ("of them what-if", cost.get("whatif") or None),
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
-        ("base rows", settings.get("base_rows") or None),
+        ("base masks", settings.get("base_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),
         ("textsobol", versions.get("textsobol")),
@@ -195,11 +196,11 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
 
 
 def _correlations(
-    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, looked_at: str
+    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, explained: str
 ) -> dict[str, Any]:
-    """The table of one label; that of the one looked at is seen before the script runs."""
+    """The table of one label; that of the label explained is seen before the script runs."""
     rows = [
         (name, [rank_correlation(one, other, label=label) for other in explanations])
         for name, one in zip(names, explanations, strict=True)
     ]
-    return {"label": label, "names": names, "rows": rows, "hidden": label != looked_at}
+    return {"label": label, "names": names, "rows": rows, "hidden": label != explained}

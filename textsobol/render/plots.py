@@ -1,11 +1,10 @@
-"""Explanations as figures: bars of the words that matter, and the curve of deletions.
+"""Explanations as figures: bars of the words that matter, and the path of deletions.
 
 Needs matplotlib, which is imported only when a plot is asked for.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
 import unicodedata
 import warnings
@@ -16,13 +15,15 @@ from typing import TYPE_CHECKING
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.fonts import Lettering, lettering_for
 from textsobol.render.printable import one_line
-from textsobol.render.view import is_share, shows_probabilities
+from textsobol.render.view import is_share, is_signed, shows_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from textsobol.text.explanation import Deletion, TextExplanation
+    from textsobol.text.explanation import TextExplanation
+    from textsobol.text.records import Path as DeletionPath
+    from textsobol.text.records import WordScore
 
 _SUFFIXES = (".png", ".svg")
 _TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters of a line
@@ -39,17 +40,17 @@ _TALLEST = 400  # at 150 dpi the PNG writer ends at 65,536 pixels
 def plot(
     explanation: TextExplanation, *, top: int = 15, axes: Axes | None = None
 ) -> tuple[Axes, ...]:
-    """Draw an explanation with pyplot: its strongest words and, if asked what-if, the deletions.
+    """Draw an explanation with pyplot: its strongest words and, if there is one, the path.
 
     Axes are returned rather than the figure, which a notebook would show a second time.
 
     Args:
-        explanation: what to draw, for the label that it looks at.
+        explanation: what to draw, for the label that it explains.
         top: how many words, those with the highest absolute scores.
         axes: where to draw the words; the curve is then left out. By default a new figure.
 
     Returns:
-        The axes of the words and, where there are deletions, those of the curve.
+        The axes of the words and, where there is a path, those of its curve.
     """
     need_matplotlib()
     _check(top)
@@ -69,7 +70,7 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
     has chosen. An SVG keeps its text as text: it can be searched, and edited.
 
     Args:
-        explanation: what to draw, for the label that it looks at.
+        explanation: what to draw, for the label that it explains.
         path: where to; the suffix says how.
         top: how many words, those with the highest absolute scores.
     """
@@ -119,21 +120,22 @@ def _check(top: int) -> None:
 
 
 def _texts_of(explanation: TextExplanation, top: int) -> list[str]:
-    words = [text for text, _, _ in explanation.top(top)]
-    return [_one_line(text) for text in (*words, *explanation.probabilities)]
+    words = [own.name for own in explanation.top(top)]
+    labels = (*explanation.probabilities, explanation.label)
+    return [_one_line(text) for text in (*words, *labels)]
 
 
 def _draw(
     figure: Figure, explanation: TextExplanation, top: int, lettering: Lettering
 ) -> tuple[Axes, ...]:
-    """Words and, if there are deletions, the curve beside them, on an empty figure."""
+    """Words and, if there is a path, its curve beside them, on an empty figure."""
     figure.set_layout_engine("constrained", wspace=0.03)
-    words = [_one_line(text) for text, _, _ in explanation.top(top)]
+    words = [_one_line(own.name) for own in explanation.top(top)]
     # Room for the words: the bars are as long beside long ones as beside short ones.
     width = _BARS + _CHARACTER * max(map(_columns, words), default=0)
     height = min(_AROUND + _ROW * max(len(words), _FEWEST_ROWS), _TALLEST)
-    steps = explanation.whatif.get(explanation.label, ())
-    if not steps:
+    path = explanation.path
+    if path is None or not path.steps:
         figure.set_size_inches(width, height)
         axes = figure.add_subplot()
         _draw_words(axes, explanation, top, lettering)
@@ -141,23 +143,23 @@ def _draw(
     figure.set_size_inches(width + _CURVE + _AROUND, height)
     left, right = figure.subplots(1, 2, width_ratios=[_BARS, _CURVE])
     _draw_words(left, explanation, top, lettering)
-    _draw_deletions(right, explanation, steps, lettering)
+    _draw_path(right, explanation, path, lettering)
     return left, right
 
 
 def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: Lettering) -> None:
     ink = _ink()
-    # The score's own interval, where it has one; that of a share has another scale.
-    rows = [(word.text, own) for word, own in explanation.strongest(top)]
-    scores = [own.score for _, own in rows]
+    rows = explanation.top(top)
+    scores = [own.score for own in rows]
     places = range(len(rows))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)
     axes.barh(places, scores, height=0.68, color=[_colour(score) for score in scores], zorder=2)
+    with_interval = [(k, own) for k, own in enumerate(rows) if own.high > own.low]
     # Around the middle of the interval, not the score: an estimate may lie outside of it.
     axes.errorbar(
-        [(own.low + own.high) / 2 for _, own in rows],
-        places,
-        xerr=[(own.high - own.low) / 2 for _, own in rows],
+        [(own.low + own.high) / 2 for _, own in with_interval],
+        [place for place, _ in with_interval],
+        xerr=[(own.high - own.low) / 2 for _, own in with_interval],
         fmt="none",
         ecolor=ink,
         elinewidth=1.0,
@@ -165,18 +167,20 @@ def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: L
         zorder=3,
     )
     axes.set_yticks(
-        places, [lettering.shown(_one_line(text)) for text, _ in rows], **lettering.style
+        places, [lettering.shown(_one_line(own.name)) for own in rows], **lettering.style
     )
     spare = max(_FEWEST_ROWS - len(rows), 0) / 2
     axes.set_ylim(len(rows) - 0.5 + spare, -0.5 - spare)  # the strongest on top
-    if not any(own.score or own.low or own.high for _, own in rows):
+    if not any(scores) and not with_interval:
         axes.set_xlim(-1, 1)
-    what = "score (share of the variance, signed)" if is_share(explanation) else "score"
-    is_told = any(not math.isnan(own.low) for _, own in rows)
-    axes.set_xlabel(f"{what}, 95 % interval" if is_told else what)
-    label = lettering.shown(_one_line(explanation.label))
-    head = f"{label} {explanation.probabilities[explanation.label]:.3f}:"
-    title = _on_two_lines_if_long(head, "words for (blue) and against (orange)", _TITLE)
+    axes.set_xlabel(_axis_label(explanation, rows))
+    head = lettering.shown(_one_line(explanation.label))
+    if explanation.label in explanation.probabilities:  # that of a contrast is not
+        head += f" {explanation.probabilities[explanation.label]:.3f}"
+    tail = (
+        "words for (blue) and against (orange)" if is_signed(explanation) else "words that matter"
+    )
+    title = _on_two_lines_if_long(f"{head}:", tail, _TITLE)
     axes.set_title(title, fontsize="medium", **lettering.style)
     axes.locator_params(axis="x", nbins=7)
     axes.tick_params(axis="y", length=0)
@@ -185,13 +189,26 @@ def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: L
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _draw_deletions(
-    axes: Axes, explanation: TextExplanation, steps: Sequence[Deletion], lettering: Lettering
+def _axis_label(explanation: TextExplanation, rows: Sequence[WordScore]) -> str:
+    what = "score"
+    if is_share(explanation):
+        what += (
+            " (share of the variation, signed)"
+            if is_signed(explanation)
+            else " (share of the variation)"
+        )
+    if explanation.is_exact:
+        return f"{what}, exact"
+    return f"{what}, 95 % interval" if any(own.high > own.low for own in rows) else what
+
+
+def _draw_path(
+    axes: Axes, explanation: TextExplanation, path: DeletionPath, lettering: Lettering
 ) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    start = explanation.probabilities[explanation.label]
-    left = [start, *(step.probability for step in steps)]
+    start = explanation.probabilities[path.label]
+    left = [start, *(step.probabilities[path.label] for step in path.steps)]
     # Not clipped: points on the rim, at 0 or 1, are as round as the others.
     axes.plot(range(len(left)), left, "o-", color=_colour(1), markersize=4, clip_on=False, zorder=3)
     if shows_probabilities(explanation):
@@ -199,31 +216,28 @@ def _draw_deletions(
         axes.set_ylim(0, 1)
     else:
         axes.set_ylabel("score")
-    axes.set_xlim(0, len(steps))
+    axes.set_xlim(0, len(path.steps))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("deleted words, strongest first")
-    label = lettering.shown(_one_line(explanation.label))
-    title = _on_two_lines_if_long(label, "when its words are deleted", _CURVE_TITLE)
+    axes.set_xlabel("deletions, in the order that a search found")
+    label = lettering.shown(_one_line(path.label))
+    title = _on_two_lines_if_long(label, "when words are deleted", _CURVE_TITLE)
     axes.set_title(title, fontsize="medium", **lettering.style)
     axes.grid(axis="y", color=_ink(), alpha=_PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    turn = _first_turn(explanation, steps)
-    if turn is not None:
-        _mark_turn(axes, turn, steps, lettering)
+    _mark_turn(axes, path, lettering)
 
 
-def _first_turn(explanation: TextExplanation, steps: Sequence[Deletion]) -> int | None:
-    """After how many deletions something else is predicted than for the whole text."""
-    turns = (k for k, step in enumerate(steps, 1) if step.prediction != explanation.prediction)
-    return next(turns, None)
-
-
-def _mark_turn(axes: Axes, turn: int, steps: Sequence[Deletion], lettering: Lettering) -> None:
+def _mark_turn(axes: Axes, path: DeletionPath, lettering: Lettering) -> None:
+    """The first deletion after which something else is predicted than for the whole text."""
+    turns = (k for k, step in enumerate(path.steps, 1) if step.prediction != path.label)
+    turn = next(turns, None)
+    if turn is None:
+        return
     axes.axvline(turn, color=_colour(-1), linestyle=":", linewidth=1.5, zorder=2)
     # A falling curve leaves room above it on the right and below it on the left.
-    early = turn <= len(steps) / 2
-    note = lettering.shown(f"now {_one_line(steps[turn - 1].prediction)}")
+    early = turn <= len(path.steps) / 2
+    note = lettering.shown(f"now {_one_line(path.steps[turn - 1].prediction)}")
     axes.annotate(
         textwrap.fill(note, _NOTE),
         xy=(turn, 0.97 if early else 0.03),

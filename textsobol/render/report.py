@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
 from textsobol.render.page import SCRIPTS, footer_of, render, shown_value
-from textsobol.render.view import Piece, finite, page_data, parts_of, shown
+from textsobol.render.view import MEASURE_NOTES, Piece, finite, page_data, parts_of, shown
 
 if TYPE_CHECKING:
     from textsobol.corpus.view import CorpusView
@@ -31,7 +31,7 @@ def report_html(
         explanations: the texts that can be looked at.
         truth: their true labels.
         title: heading of the page.
-        view: words of more texts than those, which were drawn from them.
+        view: words of more texts than those, of which they are a sample.
     """
     from textsobol.text.explanation import TextExplanation
 
@@ -55,6 +55,7 @@ def report_html(
         scripts=(*SCRIPTS, "report.js"),
         title=title,
         data={
+            "measures": MEASURE_NOTES,
             "items": [_item_data(explanation) for explanation in explanations],
             "corpus": _corpus(explanations, view),
         },

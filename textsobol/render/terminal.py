@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +14,17 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
-from textsobol.render.view import beside_score, interval_title, is_signed, n_shared, strongest_of
+from textsobol.render.summary import flip_sentence, summary
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
     from textsobol.image.explanation import ImageExplanation
     from textsobol.text.explanation import TextExplanation
+    from textsobol.text.records import WordScore
 
 _BAR = 16
 _PAIRS = 5  # listed
+_SMALLEST = 0.0005  # score that is listed: less would be printed as 0.000
 _CELLS = 16  # of a map down and across, at most
 
 
@@ -32,30 +34,32 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print()
     console.print(_highlighted(explanation), soft_wrap=True)
     console.print()
-    console.print(_ranking(explanation, top))
-    n_more = sum(word.status == "scored" for word in explanation.words) - top
+    console.print(Text(summary(explanation)), soft_wrap=True)
+    console.print()
+    listed = [each for each in explanation.top(top) if abs(each.score) >= _SMALLEST]
+    if listed:
+        console.print(_ranking(explanation, listed))
+    n_more = sum(1 for _ in explanation.top(len(explanation.words))) - len(listed)
     if n_more > 0:
         console.print(f" ... and {n_more} more", style="dim", highlight=False)
-    if n := n_shared(explanation):
-        said = f"{n} words share the score of a group; a larger budget looks at each"
+    notes = [flip_sentence(explanation), *_together(explanation)]
+    for line in filter(None, notes):
+        console.print(Text(f" {line}"), soft_wrap=True)
+    if any(word.shared_by > 1 for word in explanation.words):
+        said = "some words were masked as groups; a larger budget masks each by itself"
         console.print(f" {said}", style="dim", highlight=False)
-    for line in (*_whatif(explanation), *_together(explanation)):
-        console.print(f" {line}", highlight=False, markup=False, emoji=False)
-    console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
+    if explanation.advice:
+        console.print(Text(f" {explanation.advice}", style="dim"), soft_wrap=True)
+    console.print(Text(_footer(explanation), style="dim"), soft_wrap=True)
 
 
 def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     settings, cost = explanation.settings, explanation.cost
-    facts = [
-        str(settings.get("estimator", settings.get("method"))),
-        f"{cost['forwarded']:.0f} forward passes"
-        + (f" ({cost['whatif']:.0f} of them what-if)" if cost.get("whatif") else ""),
-    ]
-    if settings.get("method") == "focus":
-        facts.insert(0, "focus")
-    elif "base_rows" in settings:
-        sure = {0: "no sampling error", 1: "one base row cannot tell how sure it is"}
-        facts.append(sure.get(settings["base_rows"], f"{settings['base_rows']} base rows"))
+    facts = [str(settings.get("method"))]
+    if "base_masks" in settings:
+        n_base = settings["base_masks"]
+        facts.append(f"{n_base} base masks" if n_base > 1 else "1 base mask" if n_base else "exact")
+    facts.append(f"{cost['forwarded']:.0f} forward passes")
     facts += _paid(cost)
     if "seconds" in cost:  # not of a corpus, whose texts are explained together
         facts.append(f"{cost['seconds']:.1f} s")
@@ -119,7 +123,7 @@ def show_comparison(
     for number in _standing_out(explanations.values(), top):
         scores = [e.score_of(e.words[number]).score for e in explanations.values()]
         cells = [Text(f"{score:+.3f}", style=_style(_sign(score))) for score in scores]
-        table.add_row(Text(one_line(first.words[number].text)), *cells)
+        table.add_row(Text(one_line(first.names[number])), *cells)
     table.add_section()
     table.add_row(
         Text("forward passes", style="dim"),
@@ -152,18 +156,6 @@ def _sign(score: float) -> float:
     return math.copysign(0.2, score) if score else 0.0
 
 
-def _whatif(explanation: TextExplanation) -> list[str]:
-    """The fewest deletions that turn the prediction, or what all of them leave."""
-    steps = explanation.whatif.get(explanation.label, ())
-    if not steps:
-        return []
-    turned = [k for k, step in enumerate(steps) if step.prediction != explanation.prediction]
-    gone = steps[: turned[0] + 1] if turned else steps
-    words = ", ".join(one_line(explanation.words[step.word].text) for step in gone)
-    now = f"; the prediction is then {one_line(gone[-1].prediction)}" if turned else ""
-    return [f"without {words}: {one_line(explanation.label)} {gone[-1].probability:.3f}{now}"]
-
-
 def _together(explanation: TextExplanation) -> list[str]:
     """The pairs that do most beyond what each word does alone, where that is sure."""
     scores = [
@@ -177,8 +169,9 @@ def _together(explanation: TextExplanation) -> list[str]:
     if not sure:
         return [f"of {len(scores)} pairs of words none clearly works together"]
     strongest = sorted(sure, key=lambda item: -abs(item[1].effect))[:_PAIRS]
+    names = explanation.names
     return [
-        f"{' and '.join(one_line(explanation.words[k].text) for k in pair.words)}  "
+        f"{' and '.join(one_line(names[k]) for k in pair.words)}  "
         f"{score.effect:+.3f} together ({score.low:+.3f} to {score.high:+.3f})"
         for pair, score in strongest
     ]
@@ -208,7 +201,9 @@ def _headline(explanation: TextExplanation | ImageExplanation, of: str = "words"
 
 def _highlighted(explanation: TextExplanation) -> Text:
     texts = explanation.texts
-    strongest = strongest_of(explanation)
+    strongest = max(
+        (abs(explanation.score_of(word).score) for word in explanation.words), default=0
+    )
     shown = Text()
     for part, text in enumerate(texts):
         line = Text(printable(text))
@@ -239,26 +234,33 @@ def _style(strength: float) -> str:
     )
 
 
-def _ranking(explanation: TextExplanation, top: int) -> Table:
+def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table:
+    """A line a word: its score, the interval of the score where it says something, and a bar."""
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
-    for name in (
-        unit if unit in ("sentence", "paragraph") else "word",
-        "score",
-        interval_title(explanation),
-        "",
-    ):
-        table.add_column(name, justify="right" if name == "score" else "left")
-    found = explanation.strongest(top)
-    strongest = max((abs(score.score) for _, score in found), default=0.0)
-    for word, score in found:
-        share = abs(score.score) / strongest if strongest > 0 else 0.0
-        sign = "+" if score.score > 0 else "-"
-        bar = (sign if is_signed(explanation) else "*") * math.ceil(share * _BAR)
+    table.add_column(unit if unit in ("sentence", "paragraph") else "word")
+    table.add_column("score", justify="right")
+    intervals = [_interval(each) for each in listed]
+    has_intervals = any(intervals)
+    if has_intervals or explanation.is_exact:
+        table.add_column("95 % interval" if has_intervals else "")
+    table.add_column("")
+    strongest = abs(listed[0].score)
+    for each, interval in zip(listed, intervals, strict=True):
+        sign = ("+" if each.score > 0 else "-") if explanation.settings["signed"] else "*"
+        bar = sign * math.ceil(abs(each.score) / strongest * _BAR)
         table.add_row(
-            Text(one_line(word.text)),
-            f"{score.score:+.3f}",
-            beside_score(explanation, score),
-            Text(bar, style=_style(math.copysign(1.0, score.score)).removesuffix(" reverse")),
+            Text(one_line(each.name)),
+            f"{each.score:+.3f}",
+            *([interval] if has_intervals else ["exact"] if explanation.is_exact else []),
+            Text(bar, style=_style(math.copysign(1.0, each.score)).removesuffix(" reverse")),
         )
     return table
+
+
+def _interval(each: WordScore) -> str:
+    """The interval of the score; nothing where it is not known, or has no width."""
+    if math.isnan(each.low) or each.low == each.high:
+        return ""
+    unclear = "" if each.is_clear else "  direction unclear"
+    return f"{each.low:+.3f} to {each.high:+.3f}{unclear}"

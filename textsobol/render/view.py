@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from textsobol.render.printable import printable
+from textsobol.render.summary import MEASURES, flip_sentence, summary
+from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
-    from textsobol.text.explanation import TextExplanation, Word, WordScore
+    from textsobol.text.explanation import TextExplanation
+    from textsobol.text.records import Measures, Path, Word
 
-_ENOUGH_ROWS = 8  # base rows; from fewer, intervals hold the truth less often than they say
+# What the page calls the measures; the score of another method than Sobol's is its own.
+MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on a scale of its own"}
+_UNITS = {"logit": "log-odds", "probability": "probability"}
 
 # The order that the page's script knows, in numbers.js.
 _FIELDS = (
@@ -28,9 +33,21 @@ _FIELDS = (
     "first",
     "first_low",
     "first_high",
-    "stability",
     "effect",
+    "effect_low",
+    "effect_high",
+    "stability",
 )
+# Fields that change their sign, and their end, between the two labels of a model with two.
+_OPPOSITE = {
+    "score": "score",
+    "low": "high",
+    "high": "low",
+    "effect": "effect",
+    "effect_low": "effect_high",
+    "effect_high": "effect_low",
+}
+MINUS = "\u2212"
 _FULL = 32767  # the integer that stands for the scale of a field
 _UNKNOWN = -32768
 
@@ -42,7 +59,7 @@ class Piece:
     Attributes:
         text: without control characters and turns of direction.
         status: of the word, or ``None`` between words.
-        kind: ``for`` or ``against`` the label, ``share`` where the method does not tell, or
+        kind: ``for`` or ``against`` the label, ``share`` where the score has no direction, or
             empty where the word hardly matters.
         strength: how strong its colour is, 0 to 1.
     """
@@ -66,7 +83,7 @@ def parts_of(explanation: TextExplanation, strongest: float | None = None) -> li
 
 
 def strongest_of(explanation: TextExplanation) -> float:
-    """The highest absolute score for the label that is looked at."""
+    """The highest absolute score for the label that is explained."""
     return max((abs(explanation.score_of(word).score) for word in explanation.words), default=0.0)
 
 
@@ -103,40 +120,63 @@ def is_signed(explanation: TextExplanation) -> bool:
     return bool(explanation.settings.get("signed", True))
 
 
-def interval_title(explanation: TextExplanation) -> str:
-    """What the intervals beside scores are of: those of focus are of the words' shares."""
-    level = "rough" if has_few_rows(explanation) else "95 %"
-    is_focused = explanation.settings.get("method") == "focus"
-    return f"share of the variation ({level})" if is_focused else f"{level} interval"
+def signed(value: float, digits: int = 3) -> str:
+    """The number with its sign; ``0`` where it rounds to that.
 
-
-def has_few_rows(explanation: TextExplanation) -> bool:
-    """Whether intervals are rough: few base rows may have missed what others would show.
-
-    Measured in benchmarks/estimators/RESULTS.md.
+    Example:
+        >>> signed(0.25), signed(-0.25), signed(-0.0001)
+        ('+0.250', '\u22120.250', '0')
     """
-    n_base = explanation.settings.get("base_rows") or 0
-    return 1 < n_base < _ENOUGH_ROWS
+    size = f"{abs(value):.{digits}f}"
+    if float(size) == 0:
+        return "0"
+    return f"{'+' if value > 0 else MINUS}{size}"
 
 
-def beside_score(explanation: TextExplanation, score: WordScore) -> str:
-    """What `interval_title` announces; nothing where it is not known.
+def interval_of(explanation: TextExplanation, own: Measures) -> str:
+    """The interval of a score, as text: nothing where it is not known or has no width."""
+    if explanation.is_exact:
+        return "exact"
+    return f"{signed(own.low)} to {signed(own.high)}" if own.high > own.low else ""
 
-    From one base row no interval can be told. Words that were only looked at together with others
-    have neither share nor interval.
-    """
-    n_base = explanation.settings.get("base_rows")
-    if explanation.settings.get("method") != "focus":
-        is_told = not math.isnan(score.low) and n_base != 1
-        return f"{score.low:+.3f} to {score.high:+.3f}" if is_told else ""
-    if math.isnan(score.total):
-        return ""
-    told = "" if n_base == 1 else f"  ({score.total_low:.2f} to {score.total_high:.2f})"
-    return f"{score.total:.2f}{told}"
+
+def sums_sentence(explanation: TextExplanation) -> str | None:
+    """How the label's log-odds add up, in plain words."""
+    sums = explanation.sums.get(explanation.label)
+    if sums is None:
+        return None
+    unit = _UNITS.get(explanation.settings.get("score", ""), "score")
+    value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
+    # The rest of the rounded numbers, so that they add up as they are read.
+    remainder = value - baseline - additive
+    share = ""
+    if math.isfinite(sums.additive_share) and explanation.settings.get("base_masks") != 1:
+        alone = f"{100 * min(1.0, max(0.0, sums.additive_share)):.0f} %"
+        share = f" Words on their own cause {alone} of the variation."
+    return (
+        f"How it adds up: {_plain(baseline)} on average over all masks, {signed(additive, 2)} "
+        f"from each word's own effect, {signed(remainder, 2)} from words together, which makes "
+        f"{_plain(value)} ({unit}).{share}"
+    )
+
+
+def _plain(value: float) -> str:
+    return signed(value, 2).removeprefix("+")
+
+
+def sentences_of(explanation: TextExplanation) -> dict[str, str | None]:
+    """What is said of the label that is explained, by the class of the page's element."""
+    said = {
+        "summary": summary(explanation),
+        "flip": flip_sentence(explanation),
+        "advice": explanation.advice,
+        "sums": sums_sentence(explanation),
+    }
+    return {name: None if text is None else shown(text) for name, text in said.items()}
 
 
 def n_shared(explanation: TextExplanation) -> int:
-    """Number of words that were only looked at together with others."""
+    """Number of words that were masked in groups of neighbours."""
     return sum(word.shared_by > 1 for word in explanation.words)
 
 
@@ -184,25 +224,26 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     likeliest = [label for label, _ in ranked if label in explanation.labels][:most_labels]
     if explanation.label not in likeliest:
         likeliest.append(explanation.label)
+    # A contrast has a label of its own, which has no probability.
+    is_contrast = explanation.label not in explanation.probabilities
+    labels = [(explanation.label, None)] if is_contrast else ranked
     scored = [word for word in explanation.words if word.status == "scored"]
-    untold = set()
-    if explanation.settings.get("base_rows") == 1:  # from one row no interval can be told
-        untold = {name for name in _FIELDS if name.endswith(("low", "high"))}
-    elif is_share(explanation):  # the interval of the score is that of the share
-        untold = {"total_low", "total_high"}
     return {
-        "labels": [[shown(name), value] for name, value in ranked],
+        "labels": [[shown(name), value] for name, value in labels],
         "label": shown(explanation.label),
         "prediction": shown(explanation.prediction),
-        "unit": explanation.settings.get("score", ""),
+        "unit": _UNITS.get(explanation.settings.get("score", ""), ""),
         "method": explanation.settings.get("method", ""),
         "isShare": is_share(explanation),
-        "isRough": has_few_rows(explanation),
+        "isExact": explanation.is_exact,
         "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
         "sharedBy": [word.shared_by for word in scored] if n_shared(explanation) else [],
-        "numbers": [[shown(label), _packed(scored, label, untold)] for label in likeliest],
+        "numbers": _numbers(scored, likeliest),
+        "sentences": [
+            [shown(label), sentences_of(replace(explanation, label=label))] for label in likeliest
+        ],
         "pairs": [
             [
                 *pair.words,
@@ -213,34 +254,68 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
             ]
             for pair in explanation.pairs
         ],
-        "whatif": [
-            [
-                shown(label),
-                [[step.word, step.probability, shown(step.prediction)] for step in steps],
-            ]
-            for label, steps in explanation.whatif.items()
+        "path": None
+        if explanation.path is None
+        else _path_data(explanation, explanation.path, likeliest),
+    }
+
+
+def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) -> dict[str, Any]:
+    """The steps, each with the probabilities of the labels that can be chosen."""
+    labels = [
+        label
+        for label in dict.fromkeys([path.label, *labels])
+        if label in explanation.probabilities
+    ]
+
+    digits = 3 if shows_probabilities(explanation) else 15
+
+    def values(probabilities: Mapping[str, float]) -> list[float]:
+        return [round(probabilities[label], digits) for label in labels]
+
+    return {
+        "labels": [shown(label) for label in labels],
+        "start": values(explanation.probabilities),
+        "steps": [
+            [step.words, values(step.probabilities), shown(step.prediction)] for step in path.steps
         ],
     }
 
 
-def _packed(words: list[Word], label: str, untold: Collection[str]) -> Mapping[str, Any]:
+def _numbers(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]]:
+    """By label its packed numbers, or the name of the label whose opposite it is."""
+    values = [
+        np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
+        for label in labels
+    ]
+    names = [shown(label) for label in labels]
+    if len(labels) == 2 and np.allclose(_opposite(values[0]), values[1], rtol=1e-4, equal_nan=True):
+        return [[names[0], _packed(values[0])], [names[1], names[0]]]
+    return [[name, _packed(own)] for name, own in zip(names, values, strict=True)]
+
+
+def _opposite(values: Floats) -> Floats:
+    """What speaks for one of two labels speaks against the other."""
+    rows = dict(zip(_FIELDS, values, strict=True))
+    return np.array([-rows[_OPPOSITE[n]] if n in _OPPOSITE else rows[n] for n in _FIELDS])
+
+
+def _packed(values: Floats) -> Mapping[str, Any]:
     """All numbers of a label as 16-bit integers: a report of 500 texts holds a million.
 
-    Every kind of number has a scale of its own, so that small ones keep their order; it is
-    ``None`` for a kind of which nothing is known, which takes no room.
+    Every field has a scale of its own, so that small numbers keep their order; the scale is
+    ``None`` for a field of which nothing is known, which takes no room.
     """
-    values = np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
     known = np.isfinite(values)
-    known[[k for k, name in enumerate(_FIELDS) if name in untold]] = False
     scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
     scales[scales == 0] = 1.0
     integers = np.where(known, np.round(values / scales[:, None] * _FULL), _UNKNOWN)
-    told = known.any(axis=1)
+    is_known = np.any(known, axis=1)
     return {
-        "integers": base64.b64encode(integers[told].astype("<i2").tobytes()).decode("ascii"),
+        "integers": base64.b64encode(integers[is_known].astype("<i2").tobytes()).decode("ascii"),
         "scales": [
-            s if is_told else None
-            for s, is_told in zip(scales.tolist(), told.tolist(), strict=True)
+            scale if own_known else None
+            for scale, own_known in zip(scales.tolist(), is_known.tolist(), strict=True)
         ],
     }
 

@@ -165,6 +165,7 @@ def sobol_indices(
         pairs=None if found.pairs is None else _pair_indices(*found.pairs, is_scalar=is_scalar),
         decomposition=found.decomposition,
         stable=stable,
+        scored=evaluator.scored if estimate.effect.value.shape[1] > 1 else None,
     )
 
 

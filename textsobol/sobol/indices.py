@@ -1,13 +1,17 @@
 """The result: indices of features and of pairs, with errors and intervals."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Samples
+from textsobol.sobol.evaluator import ScoredMasks
 from textsobol.sobol.exact import Hoeffding
+from textsobol.sobol.plan import MOST_ROWS
 from textsobol.sobol.uncertainty import (
     interval,
     share_interval,
@@ -177,6 +181,98 @@ class SobolIndices(IndexTable):
     pairs: PairIndices | None
     decomposition: Hoeffding | None
     stable: bool | None = None
+    scored: ScoredMasks | None = field(default=None, repr=False)
+
+    def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
+        """Lower and upper end of an interval; see `IndexTable.interval`.
+
+        That of ``signed`` spans 0 where the sign of the effect is not settled.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> result = sobol_indices(lambda masks: masks[:, 1] - 2.0 * masks[:, 0], 2)
+            >>> low, high = result.interval(of="signed")
+            >>> low.round(6), high.round(6)
+            (array([-0.8,  0.2]), array([-0.8,  0.2]))
+        """
+        if of != "signed":
+            return super().interval(level, of=of)
+        low, high = super().interval(level, of="total")
+        sign = np.sign(self.signed)
+        ends = np.sort([sign * low, sign * high], axis=0)
+        if self.settings.sign == "mean":
+            effect_low, effect_high = super().interval(level, of="effect")
+            is_open = (effect_low <= 0) & (effect_high >= 0) & (effect_low < effect_high)
+            ends = np.where(is_open, [-high, high], ends)
+        return ends[0], ends[1]
+
+    def contrast(self, label: int, other: int) -> "SobolIndices":
+        """Indices of the difference of two labels' scores, from the masks scored already.
+
+        Args:
+            label: column of the score that counts as positive.
+            other: column of the score that is taken off.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> result = sobol_indices(lambda masks: masks[:, :2] * [3.0, 1.0], 3)
+            >>> result.contrast(0, 1).effect.ravel()
+            array([ 3., -1.,  0.])
+        """
+        from textsobol.sobol.analysis import sobol_indices
+
+        made = self.settings
+        if self.scored is None or made.precision is not None:
+            raise ValueError(
+                "contrast needs the same number of base masks for every feature: leave out "
+                "precision"
+            )
+        scored = self.scored
+        together = made.groups is not None and made.members == "together"
+        return sobol_indices(
+            lambda masks: scored(masks)[:, [label]] - scored(masks)[:, [other]],
+            len(self.total) if together else made.n_features,
+            estimator=made.estimator, design=made.design, keep=made.keep, rows=made.rows or None,
+            seed=made.seed, sign=made.sign, groups=None if together else made.groups,
+            members=made.members,
+        )  # fmt: skip
+
+    def rows_for_stable_top(
+        self, k: int = 5, *, column: int = 0, share: float = 0.95
+    ) -> int | None:
+        """About how many base masks would settle which features are the top k.
+
+        The squared differences of the last of the top and of the first of the others differ by g
+        on average, with a standard error that falls as 1 / sqrt(N): it must fall to g / z.
+
+        Args:
+            k: number of features at the top.
+            column: of the label.
+            share: how sure the top should be.
+
+        Returns:
+            A number of base masks, at most 64, where ``precision`` ends as well; ``None`` when the
+            top is settled already, or cannot be told.
+        """
+        squares = self._samples["total"].ranked
+        if squares is None or len(squares) < 2 or k >= squares.shape[1]:
+            return None
+        own = squares[:, :, column]
+        if np.isnan(own).any():
+            return None
+        means = own.mean(axis=0)
+        order = np.argsort(-means, kind="stable")
+        last, next_one = order[k - 1], order[k]
+        if means[last] <= 0:
+            return None
+        n_base = len(own)
+        gap = means[last] - means[next_one]
+        error = (own[:, last] - own[:, next_one]).std(ddof=1) / np.sqrt(n_base)
+        z = float(ndtri(share))
+        if gap >= z * error:
+            return None
+        needed = MOST_ROWS if gap <= 0 else math.ceil(n_base * (z * error / gap) ** 2)
+        return None if n_base >= MOST_ROWS else min(MOST_ROWS, max(needed, n_base + 1))
 
     def __repr__(self) -> str:
         """The features with the highest total index, a line each."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,21 +14,25 @@ from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
 from textsobol.methods.settings import (
     check_sobol_budget,
     checked_options,
-    chosen_method,
     method_budget,
     record,
 )
 from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
-from textsobol.sobol.arrays import Array, Floats
 from textsobol.text.classifiers import Classifier, Tick
-from textsobol.text.explanation import TextExplanation, Word
+from textsobol.text.explanation import TextExplanation
 from textsobol.text.game import TextGame
 from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
-from textsobol.text.scores import rows_of, with_scores, word_pairs
-from textsobol.text.whatif import deletions
+from textsobol.text.scores import (
+    advised_passes,
+    measured_words,
+    rows_of,
+    sums_of,
+    word_pairs,
+    word_path,
+)
 from textsobol.text.window import visible_words
 from textsobol.text.words import Ignore, Segmenter, ignore_predicate, segmenter_for
 from textsobol.versions import versions
@@ -70,7 +73,7 @@ class TextExplainer:
         ...     return [text.count("!") + 2.0 * ("great" in text) for text in texts]
         >>> explainer = TextExplainer(shouting, labels=["excitement"])
         >>> explanation = explainer("A great film!!")
-        >>> [word for word, score, interval in explanation.top(2)]
+        >>> [each.word for each in explanation.top(2)]
         ['great', '!!']
     """
 
@@ -141,7 +144,7 @@ class TextExplainer:
         keep: float = 0.5,
         label: str | None = None,
         labels: Sequence[str] | None = None,
-        method: str | None = None,
+        method: str = "sobol",
         estimator: str = "auto",
         design: str | None = None,
         rows: int | None = None,
@@ -150,7 +153,7 @@ class TextExplainer:
         interactions: int = 0,
         precision: float | None = None,
         stable_top: int = 5,
-        whatif: bool = False,
+        path: bool = True,
     ) -> TextExplanation:
         """Explain a text, or a pair (premise, hypothesis).
 
@@ -160,24 +163,21 @@ class TextExplainer:
             keep: probability that a word is present in a masked text.
             label: the label to look at; by default the likeliest of those analysed.
             labels: labels to analyse; all by default, from the same forward passes.
-            method: ``focus`` (see `stream`), ``sobol``, or another one to compare with; see
-                `textsobol.methods`. By default ``focus``, or ``sobol`` where a setting is given
-                that only it has: ``estimator``, ``sign`` or ``precision``.
+            method: ``sobol``, or another attribution method to compare with; see
+                `textsobol.methods`.
             estimator: see `textsobol.sobol_indices`.
             design: see `textsobol.sobol_indices`.
             sign: see `textsobol.sobol_indices`.
-            rows: number of base rows, at most (``sobol``: exactly, with ``budget`` left out); what
-                they leave of a budget goes into the search of ``focus``.
+            rows: number of base masks, at most; what they leave of a budget goes to the path.
             seed: the same seed gives the same explanation.
-            interactions: also analyse all pairs of that many words, those that do most.
-                ``focus`` gives them up to a third of the budget.
-            precision: of ``sobol``: instead of a fixed number of base rows, go on until the words
-                with the highest total index are the same ones in this share of bootstrap
-                resamples, for example 0.95; up to ``budget``, or 64 base rows' worth of passes.
+            interactions: also analyse all pairs of that many words, those with the highest
+                scores. They get up to a third of the budget.
+            precision: instead of a fixed number of base masks, go on until the words with the
+                highest total index are the same ones in this share of bootstrap resamples, for
+                example 0.95; up to ``budget``, or 64 base masks' worth of passes.
             stable_top: number of words that ``precision`` is about.
-            whatif: also ask the classifier what it says when the words that speak most for a
-                label are deleted one after another, for the five likeliest labels and the one
-                looked at: up to 20 masked texts a label, on top of the budget.
+            path: also search for the words whose deletion brings the prediction down soonest
+                (``explanation.path``, ``explanation.flip``), with part of the budget.
 
         Raises:
             ValueError: when there is nothing to explain, or a setting is out of range.
@@ -187,8 +187,8 @@ class TextExplainer:
         given = {
             "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
             "interactions": interactions, "precision": precision, "stable_top": stable_top,
+            "path": path,
         }  # fmt: skip
-        method = chosen_method(method, given)
         known = method_named(method, TEXT_METHODS)
         options = checked_options(method, given)
         with LateProgress(1, enabled=self._progress) as progress:
@@ -198,33 +198,18 @@ class TextExplainer:
                 game = game.looked_at(looked_at)
             passes, d = self._classifier.passes, game.n_features
             n_pairs = n_pairs_among(interactions, d)
-            if budget is not None and (method == "sobol" or n_pairs):
+            if budget is not None and method == "sobol" and (n_pairs or estimator != "auto"):
                 check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
-            if method != "sobol":
+            if method != "sobol" or (rows is None and precision is None) or budget is not None:
                 budget = method_budget(
                     known, budget, d, noun="words", passes=passes,
                     usual=lambda d: default_budget(d, n_pairs),
                 )  # fmt: skip
-            elif budget is None and rows is None and precision is None:
-                budget = passes * default_budget(d, n_pairs)
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
             found = game.attributed(known, looked_at, budget=masks, seed=seed, **options)
-            words = with_scores(game, found)
-            curves, n_design = {}, game.cost.rows
-            if whatif:
-
-                def shares(asked: Array) -> Floats:
-                    progress.more(len(asked))
-                    return game.shares(asked)
-
-                curves = deletions(
-                    shares, words, game.scored, game.probabilities, game.labels, looked_at
-                )
-        made = record(method, found, budget=budget, seed=seed, sign=sign)
-        explanation = self._explanation(game, found, words, looked_at, start, made)
-        n_whatif = game.cost.rows - n_design
-        return replace(explanation, cost={**explanation.cost, "whatif": n_whatif}, whatif=curves)
+            made = record(method, found, budget=budget, seed=seed, sign=sign)
+            return self._explanation(game, found, looked_at, start, made)
 
     def stream(
         self,
@@ -237,10 +222,11 @@ class TextExplainer:
         rows: int | None = None,
         design: str | None = None,
         seed: int = 0,
+        path: bool = True,
     ) -> Iterator[TextExplanation]:
-        """Explain a text by ``method="focus"``, with better and better answers on the way.
+        """Explain a text, with better and better answers on the way.
 
-        The first comes after one base row, the last is what ``explainer(text)`` gives; together
+        The first comes after one base mask, the last is what ``explainer(text)`` gives; together
         they cost no more than that. Stop whenever it is enough.
 
         Args:
@@ -249,54 +235,56 @@ class TextExplainer:
             keep: see `__call__`.
             label: see `__call__`.
             labels: see `__call__`.
-            rows: base rows of the first round; by default about a quarter of the budget.
+            rows: see `__call__`.
             design: see `__call__`.
             seed: see `__call__`.
+            path: see `__call__`.
 
         Example:
             >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
             >>> for explanation in explainer.stream("Oh no! What a plot !!", budget=20):
-            ...     best = explanation.top(1)[0][0]
+            ...     best = explanation.top(1)[0].word
             >>> best
             '!!'
         """
-        start, known = time.perf_counter(), METHODS["focus"]
+        start, known = time.perf_counter(), METHODS["sobol"]
         game = self._game(text, labels, lambda _: None)
         looked_at = checked_label(label, game.labels, game.probabilities)
         passes = self._classifier.passes
         budget = method_budget(
             known, budget, game.n_features, noun="words", usual=default_budget, passes=passes
         )
-        options = {"keep": keep, "rows": rows, "design": design}
+        options = {"keep": keep, "rows": rows, "design": design, "path": path}
         for found in game.staged(known, looked_at, budget=budget // passes, seed=seed, **options):
-            made = record("focus", found, budget=budget, seed=seed, sign="mean")
-            words = with_scores(game, found)
-            yield self._explanation(game, found, words, looked_at, start, made)
+            made = record("sobol", found, budget=budget, seed=seed, sign="mean")
+            yield self._explanation(game, found, looked_at, start, made)
 
     def _explanation(
         self,
         game: TextGame,
         found: Attribution,
-        words: tuple[Word, ...],
         label: str,
         start: float,
         made: Mapping[str, Any],
     ) -> TextExplanation:
         return TextExplanation(
             text=game.text,
-            words=words,
+            words=measured_words(game.words, game.labels, found),
             probabilities=game.probabilities,
             label=label,
             cost={
                 **rows_of(found),
                 "forwarded": game.cost.rows + found.passes,
-                "whatif": 0,
                 "padding": round(game.cost.padding_share, 4),
                 **game.cost.told(),
                 "seconds": time.perf_counter() - start,
             },
             settings={**self._settings(game), **made},
             pairs=word_pairs(game, found),
+            path=word_path(game, found),
+            sums=sums_of(game.labels, found.indices, game.whole),
+            advised=advised_passes(game.labels, found),
+            evidence=found,
         )
 
     def game(self, text: Text, *, labels: Sequence[str] | None = None) -> TextGame:

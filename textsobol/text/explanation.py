@@ -1,136 +1,27 @@
 """An explanation: the words of a text and what each did to every label."""
 
+from __future__ import annotations
+
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any
 
-SCHEMA = 1
-# What the first files of this schema did not hold yet.
-_NOT_TOLD = dict.fromkeys(("total_low", "total_high", "first_low", "first_high"), math.nan)
+from textsobol.text.records import (
+    FlipSet,
+    Measures,
+    Path,
+    Sums,
+    Word,
+    WordPair,
+    WordScore,
+    name_words,
+)
 
-
-@dataclass(frozen=True, eq=False)
-class WordScore:
-    """What one word did to one label.
-
-    Attributes:
-        score: ranks and colours the word: its total index, with a minus where the effect is
-            negative (plus where effects cancel out); with ``method="focus"`` its mean effect along
-            the path of deletions; with another method what that gives.
-        error: standard error of the score; infinite where it is not known.
-        low: lower end of the 95 % interval of the score.
-        high: upper end of the 95 % interval of the score.
-        total: share of the score's variance that the word has a part in.
-        total_low: lower end of the 95 % interval of ``total``.
-        total_high: upper end of it.
-        first: share that it causes alone.
-        first_low: lower end of the 95 % interval of ``first``.
-        first_high: upper end of it.
-        effect: mean change of the label's score when the word is present.
-        stability: how often the word is among the top ten when base rows are resampled.
-    """
-
-    score: float = 0.0
-    error: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-    total: float = 0.0
-    total_low: float = 0.0
-    total_high: float = 0.0
-    first: float = 0.0
-    first_low: float = 0.0
-    first_high: float = 0.0
-    effect: float = 0.0
-    stability: float = 0.0
-
-    def __eq__(self, other: object) -> bool:
-        # Two numbers that are both unknown are the same.
-        return isinstance(other, WordScore) and self._told() == other._told()
-
-    def __hash__(self) -> int:
-        return hash(self._told())
-
-    def _told(self) -> tuple[float | None, ...]:
-        return tuple(None if math.isnan(value) else value for value in astuple(self))
-
-    @classmethod
-    def alone(cls, score: float) -> "WordScore":
-        """Of a method that tells nothing but a score: all else is not known."""
-        unknown = {field.name: math.nan for field in fields(cls)}
-        return cls(**{**unknown, "score": score, "error": math.inf})
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word, where it stands and what it did.
-
-    Attributes:
-        text: the word as written.
-        start: where it starts in the text.
-        end: where it ends.
-        status: ``scored``, ``ignored`` or ``outside`` (of what the model can see).
-        scores: by label.
-        part: 0, or 1 for words of the second text of a pair.
-        shared_by: number of words that share its score equally, because there were too few forward
-            passes to look at each.
-    """
-
-    text: str
-    start: int
-    end: int
-    status: str = "scored"
-    scores: Mapping[str, WordScore] = field(default_factory=dict)
-    part: int = 0
-    shared_by: int = 1
-
-
-@dataclass(frozen=True)
-class PairScore:
-    """What two words do to a label together, beyond what each does alone.
-
-    Attributes:
-        effect: mean change of the label's score beyond the sum of the two: positive when they
-            reinforce each other.
-        low: lower end of the 95 % interval of the effect.
-        high: upper end of it.
-        total: share of the score's variance that needs both words.
-    """
-
-    effect: float
-    low: float
-    high: float
-    total: float
-
-
-@dataclass(frozen=True)
-class WordPair:
-    """Two words that were looked at together.
-
-    Attributes:
-        words: their numbers among the explanation's words.
-        scores: by label.
-    """
-
-    words: tuple[int, int]
-    scores: Mapping[str, PairScore]
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """What the classifier says after one more word is deleted.
-
-    Attributes:
-        word: number of the deleted word among the explanation's words.
-        probability: what is left of the label's probability.
-        prediction: the label that is now predicted.
-    """
-
-    word: int
-    probability: float
-    prediction: str
+if TYPE_CHECKING:
+    from textsobol.methods import Attribution
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,11 +32,16 @@ class TextExplanation:
         text: the text, or the two texts of a pair.
         words: all words in the order of the text.
         probabilities: what the classifier says of the whole text, by label.
-        label: the label that is looked at: the predicted one, unless another was chosen.
-        cost: rows, distinct rows, rows forwarded, padding share, seconds.
+        label: the label that is explained: the predicted one, unless another was chosen.
+        cost: masks, distinct masks, forward passes, share of padding, seconds.
         settings: model, method and everything else that made this explanation.
-        pairs: words that were looked at together, when ``interactions`` were asked for.
-        whatif: by label, its strongest words deleted one after another, when asked for.
+        pairs: words that were analysed together, when ``interactions`` were asked for.
+        path: the deletions that bring the prediction down soonest, as far as a search found; see
+            `flip`.
+        sums: by label, how its log-odds for this text add up.
+        advised: by label, the forward passes that would settle which words are on top, where the
+            intervals leave that open; see `advice`.
+        evidence: the scored masks behind the numbers, from which `contrast` works; not saved.
     """
 
     text: str | tuple[str, str]
@@ -155,7 +51,10 @@ class TextExplanation:
     cost: Mapping[str, float]
     settings: Mapping[str, Any]
     pairs: tuple[WordPair, ...] = ()
-    whatif: Mapping[str, tuple[Deletion, ...]] = field(default_factory=dict)
+    path: Path | None = None
+    sums: Mapping[str, Sums] = field(default_factory=dict)
+    advised: Mapping[str, int] = field(default_factory=dict)
+    evidence: Attribution | None = field(default=None, compare=False)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -173,15 +72,90 @@ class TextExplanation:
         scored = [word for word in self.words if word.status == "scored"]
         return tuple(scored[0].scores) if scored else ()
 
-    def for_label(self, name: str) -> "TextExplanation":
-        """The same explanation, looked at for another label."""
+    @property
+    def is_exact(self) -> bool:
+        """Whether all masks were scored, so that nothing is left to chance."""
+        return self.settings.get("estimator") == "exact"
+
+    @property
+    def flip(self) -> FlipSet | None:
+        """The fewest words found whose deletion changes the prediction.
+
+        ``None`` when the search found no such words; `Path.lowest` is what it reached.
+        """
+        return None if self.path is None else self.path.flip
+
+    @property
+    def baseline(self) -> float:
+        """Mean of the label's log-odds over all masks."""
+        return self._sums.baseline
+
+    @property
+    def additive(self) -> float:
+        """What the words' effects add to the baseline in this text."""
+        return self._sums.additive
+
+    @property
+    def remainder(self) -> float:
+        """What words do together beyond that: baseline + additive + remainder = log-odds."""
+        return self._sums.remainder
+
+    @property
+    def additive_share(self) -> float:
+        """Share of the variation that words cause alone, the sum of ``first``."""
+        return self._sums.additive_share
+
+    @property
+    def _sums(self) -> Sums:
+        if self.label not in self.sums:
+            raise ValueError(
+                f"method {self.settings.get('method')!r} does not say how scores add up; "
+                f"method='sobol' does"
+            )
+        return self.sums[self.label]
+
+    @property
+    def advice(self) -> str | None:
+        """How to settle which words are on top, where the intervals leave that open."""
+        if self.label not in self.advised:
+            return None
+        return (
+            f"which words come first is not settled yet: about {self.advised[self.label]:,} "
+            f"forward passes should do it (budget={self.advised[self.label]}, or precision=0.95)"
+        )
+
+    def for_label(self, name: str) -> TextExplanation:
+        """The same explanation for another label, from the same masks."""
         from textsobol.labels import checked_label
 
         return replace(self, label=checked_label(name, self.labels, self.probabilities))
 
-    def score_of(self, word: Word) -> WordScore:
-        """What a word did to the label that is looked at."""
-        return word.scores.get(self.label, WordScore())
+    def contrast(self, label: str, other: str) -> TextExplanation:
+        """Why one label and not the other: scores of the difference of their log-odds.
+
+        From the same masks, so that it costs no forward pass. For a model with two labels the
+        scores are those of ``label``, and the effects are twice as large.
+
+        Args:
+            label: the label that words speak for.
+            other: the label that they speak against.
+
+        Example:
+            >>> from textsobol import TextExplainer
+            >>> def topics(texts):
+            ...     return [[t.count("goal"), t.count("vote"), t.count("star")] for t in texts]
+            >>> explainer = TextExplainer(topics, labels=["sports", "politics", "film"])
+            >>> why = explainer("A star goal, a vote").contrast("sports", "politics")
+            >>> [(each.word, round(each.score, 2)) for each in why.top(2)]
+            [('goal', 0.5), ('vote', -0.5)]
+        """
+        from textsobol.text.contrast import contrast
+
+        return contrast(self, label, other)
+
+    def score_of(self, word: Word) -> Measures:
+        """What a word did to the label that is explained."""
+        return word.scores.get(self.label, Measures())
 
     @property
     def ranking(self) -> list[int]:
@@ -189,72 +163,75 @@ class TextExplanation:
         scored = [k for k, word in enumerate(self.words) if word.status == "scored"]
         return sorted(scored, key=lambda k: -abs(self.score_of(self.words[k]).score))
 
-    def top(self, k: int = 10) -> list[tuple[str, float, tuple[float, float]]]:
-        """The k words with the highest absolute score: word, score, 95 % interval.
+    def top(self, k: int = 10) -> list[WordScore]:
+        """The k words with the highest absolute score, with all that is known of each.
 
-        The interval is that of the score; with ``method="focus"`` it is that of the word's share of
-        the variation, ``total``.
+        Example:
+            >>> from textsobol import TextExplainer
+            >>> def shouting(texts):
+            ...     return [text.count("!") + 2.0 * ("great" in text) for text in texts]
+            >>> for each in TextExplainer(shouting)("A great film!!").top(2):
+            ...     print(each)
+            great: +0.500, effect +2.00
+            !!: +0.500, effect +2.00
         """
-        found = self.strongest(k)
-        if self.settings.get("method") == "focus":
-            return [(word.text, own.score, (own.total_low, own.total_high)) for word, own in found]
-        return [(word.text, own.score, (own.low, own.high)) for word, own in found]
+        return list(islice(self._ranked(), max(0, k)))
 
-    def strongest(self, k: int) -> list[tuple[Word, WordScore]]:
-        """The k words with the highest absolute score, and all that is known of each."""
-        words = [self.words[number] for number in self.ranking[:k]]
-        return [(word, self.score_of(word)) for word in words]
+    def _ranked(self) -> Iterator[WordScore]:
+        names, groups = self.names, self._groups()
+        done: set[int] = set()
+        for number in self.ranking:
+            if number in done:
+                continue
+            members = groups[number]
+            done.update(members)
+            first, last = self.words[members[0]], self.words[members[-1]]
+            text, name = first.text, names[number]
+            if len(members) > 1:
+                whole = self.texts[first.part][first.start : last.end]
+                name = text = whole if first.part == last.part else f"{first.text} ... {last.text}"
+            yield WordScore(
+                **vars(self.score_of(first)),
+                word=text, name=name, start=first.start, end=last.end, part=first.part,
+                label=self.label, shared_by=first.shared_by,
+            )  # fmt: skip
+
+    def _groups(self) -> dict[int, list[int]]:
+        """For every scored word the words that came and went together with it."""
+        scored = [k for k, word in enumerate(self.words) if word.status == "scored"]
+        groups: dict[int, list[int]] = {}
+        place = 0
+        while place < len(scored):
+            members = scored[place : place + self.words[scored[place]].shared_by]
+            groups.update(dict.fromkeys(members, members))
+            place += len(members)
+        return groups
+
+    @property
+    def names(self) -> list[str]:
+        """All words by name: those that occur several times have a number."""
+        return name_words(self.words)
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values, in the documented schema."""
-        return {
-            "schema": SCHEMA,
-            "text": self.text if isinstance(self.text, str) else list(self.text),
-            "prediction": {
-                "label": self.prediction,
-                "probabilities": dict(self.probabilities),
-            },
-            "label": self.label,
-            "words": [_word_to_dict(word) for word in self.words],
-            "pairs": [_pair_to_dict(pair) for pair in self.pairs],
-            "whatif": {
-                label: [asdict(step) for step in steps] for label, steps in self.whatif.items()
-            },
-            "cost": dict(self.cost),
-            "settings": dict(self.settings),
-        }
+        from textsobol.text.serialise import to_dict
+
+        return to_dict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "TextExplanation":
+    def from_dict(cls, data: Mapping[str, Any]) -> TextExplanation:
         """The explanation that `to_dict` was made of."""
-        if data.get("schema") != SCHEMA:
-            raise ValueError(
-                f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
-            )
-        if "text" not in data:
-            raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
-        text = data["text"]
-        return cls(
-            text=text if isinstance(text, str) else (text[0], text[1]),
-            words=tuple(_word_from_dict(word) for word in data["words"]),
-            probabilities=dict(data["prediction"]["probabilities"]),
-            label=data["label"],
-            cost=dict(data["cost"]),
-            settings=dict(data["settings"]),
-            pairs=tuple(_pair_from_dict(pair) for pair in data.get("pairs", ())),
-            whatif={
-                label: tuple(Deletion(**step) for step in steps)
-                for label, steps in data.get("whatif", {}).items()
-            },
-        )
+        from textsobol.text.serialise import from_dict
 
-    def save(self, path: str | Path) -> None:
+        return from_dict(data)
+
+    def save(self, path: str | File) -> None:
         """Write the explanation to a file; the suffix says how.
 
         ``.json`` holds everything, and `load` reads it again. ``.html`` is a page to look at, on
         its own and without a network. ``.png`` and ``.svg`` are plots and need matplotlib.
         """
-        path = Path(path)
+        path = File(path)
         suffix = path.suffix.lower()
         if suffix == ".json":
             path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
@@ -271,25 +248,25 @@ class TextExplanation:
             raise ValueError(f"cannot save as {suffix or 'a file without suffix'}; known: {known}")
 
     @classmethod
-    def load(cls, path: str | Path) -> "TextExplanation":
+    def load(cls, path: str | File) -> TextExplanation:
         """Read what `save` wrote as ``.json``."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(File(path).read_text(encoding="utf-8"))
         except json.JSONDecodeError as error:
             raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
         return cls.from_dict(data)
 
     def to_dataframe(self) -> Any:
-        """A row for every word and label; needs pandas."""
+        """A row for every word and label, with the columns of `WordScore`; needs pandas."""
         try:
             import pandas
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install pandas") from error
         rows = [
-            {"word": word.text, "start": word.start, "end": word.end, "part": word.part,
-             "status": word.status, "shared_by": word.shared_by, "label": label,
-             **asdict(word.scores.get(label, WordScore()))}
-            for word in self.words
+            {"word": word.text, "name": name, "start": word.start, "end": word.end,
+             "part": word.part, "status": word.status, "shared_by": word.shared_by,
+             "label": label, **asdict(word.scores.get(label, Measures()))}
+            for word, name in zip(self.words, self.names, strict=True)
             for label in self.labels
         ]  # fmt: skip
         return pandas.DataFrame(rows)
@@ -303,7 +280,7 @@ class TextExplanation:
         show(self, Console(), top=top)
 
     def plot(self, *, top: int = 15, axes: Any = None) -> Any:
-        """Draw the strongest words with their intervals and, if there is one, the deletion curve.
+        """Draw the strongest words with their intervals and, if there is one, the path.
 
         Args:
             top: number of words.
@@ -323,7 +300,7 @@ class TextExplanation:
 
     def __repr__(self) -> str:
         n_scored = sum(word.status == "scored" for word in self.words)
-        top = ", ".join(f"{text} {score:+.3f}" for text, score, _ in self.top(3))
+        top = ", ".join(f"{each.name} {each.score:+.3f}" for each in self.top(3))
         more = ", ..." if n_scored > 3 else ""
         return f"TextExplanation({self.label}: {top}{more}; {n_scored} words scored)"
 
@@ -331,52 +308,3 @@ class TextExplanation:
         from textsobol.render.page import notebook_html
 
         return notebook_html(self)
-
-
-def _word_to_dict(word: Word) -> dict[str, Any]:
-    # JSON has neither infinity nor NaN: what is not known is null.
-    scores = {
-        label: {name: v if math.isfinite(v) else None for name, v in vars(score).items()}
-        for label, score in word.scores.items()
-    }
-    return {**vars(word), "scores": scores}  # asdict copies every number, which takes long
-
-
-def _word_from_dict(data: Mapping[str, Any]) -> Word:
-    scores = {
-        label: WordScore(
-            **{
-                name: _known(value, math.inf if name == "error" else math.nan)
-                for name, value in {**_NOT_TOLD, **score}.items()
-            }
-        )
-        for label, score in data["scores"].items()
-    }
-    return Word(**{**data, "scores": scores})
-
-
-def _pair_to_dict(pair: WordPair) -> dict[str, Any]:
-    data = asdict(pair)
-    data["words"] = list(pair.words)
-    for score in data["scores"].values():
-        # One base row leaves the ends of an interval unknown.
-        score.update({e: score[e] if math.isfinite(score[e]) else None for e in ("low", "high")})
-    return data
-
-
-def _pair_from_dict(data: Mapping[str, Any]) -> WordPair:
-    one, other = data["words"]
-    scores = {
-        label: PairScore(
-            effect=score["effect"],
-            low=_known(score["low"], -math.inf),
-            high=_known(score["high"], math.inf),
-            total=score["total"],
-        )
-        for label, score in data["scores"].items()
-    }
-    return WordPair((one, other), scores)
-
-
-def _known(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value

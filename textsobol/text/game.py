@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from textsobol.game import ClassifierGame
-from textsobol.methods.contract import Differentiable
+from textsobol.methods.contract import Decision, Differentiable
 from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Integers
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Tick
 from textsobol.text.embeddings import embedded
-from textsobol.text.explanation import Word
 from textsobol.text.inputs import Text
 from textsobol.text.masked import MaskedText
+from textsobol.text.records import Word
 from textsobol.text.tokens import split_masks
 from textsobol.text.words import paragraphs, sentences
 
@@ -74,6 +74,10 @@ class TextGame(ClassifierGame):
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
         return lambda: embedded(classifier, self._seen, self._spans, self._score, self._chosen)
+
+    def decision(self) -> Decision | None:
+        """What is decided; no masked text is forwarded twice, so that asking again is free."""
+        return self._decision()
 
     def levels(self) -> Sequence[Integers]:
         """The two texts of a pair, paragraphs, sentences."""

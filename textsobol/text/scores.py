@@ -1,98 +1,181 @@
-"""From the indices of a text's features to the scores of its words and pairs of words."""
+"""From what a method found to the measures of a text's words, pairs, sums and path."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from textsobol.methods import Attribution
+from textsobol.search.budget import budget_for_base_masks
 from textsobol.sobol import SobolIndices
-from textsobol.sobol.arrays import Integers
-from textsobol.text.explanation import PairScore, Word, WordPair, WordScore
+from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.text.game import TextGame
+from textsobol.text.records import (
+    Deletion,
+    FlipSet,
+    Measures,
+    PairScore,
+    Path,
+    Sums,
+    Word,
+    WordPair,
+    name_words,
+)
 
-_TOP = 10  # the top whose stability is told
+_TOP = 10  # the top whose stability is reported
 _RESAMPLES = 200
+_LEVEL = 0.95
 
 
-def with_scores(game: TextGame, found: Attribution) -> tuple[Word, ...]:
-    """The game's words, with what they did to every label."""
-    finished = list(game.words)
+def measured_words(
+    words: Sequence[Word], labels: Sequence[str], found: Attribution
+) -> tuple[Word, ...]:
+    """The words, with what they did to every label.
+
+    Args:
+        words: all words of the text.
+        labels: the labels that were analysed, in the order of the scores.
+        found: what a method found for the scored words.
+    """
+    scored = [k for k, word in enumerate(words) if word.status == "scored"]
+    units = np.arange(len(scored)) if found.units is None else found.units
     if found.indices is None:
-        scores = _plain_scores(found)
-    elif found.focus is None:
-        scores = _sobol_scores(found.indices)
+        measures = [[Measures.of_score(value) for value in row] for row in found.scores.tolist()]
     else:
-        scores = _focused_scores(found)
-    shared = np.ones(game.n_features, int) if found.units is None else _sizes(found.units)
-    for k, own, n_words in zip(game.scored, scores, shared.tolist(), strict=True):
-        by_label = dict(zip(game.labels, own, strict=True))
-        finished[k] = replace(finished[k], scores=by_label, shared_by=n_words)
+        of_units = _measures(found.indices)
+        measures = [of_units[unit] for unit in units.tolist()]
+    sizes = np.bincount(units)[units].tolist()
+    finished = list(words)
+    for k, own, size in zip(scored, measures, sizes, strict=True):
+        by_label = dict(zip(labels, own, strict=True))
+        finished[k] = replace(finished[k], scores=by_label, shared_by=size)
     return tuple(finished)
 
 
-def _sizes(units: Integers) -> Integers:
-    """Number of features that are one with each ``(features,)``."""
-    return np.asarray(np.bincount(units)[units])
-
-
-def _plain_scores(found: Attribution) -> list[list[WordScore]]:
-    """Of a method that tells neither how sure it is nor shares of a variance."""
-    return [[WordScore.alone(float(value)) for value in row] for row in found.scores]
-
-
 @lru_cache(maxsize=1)  # a stream asks for the same indices after every deletion
-def _sobol_scores(result: SobolIndices) -> list[list[WordScore]]:
-    """Scores (words, labels) with everything that indices tell."""
-    low, high = result.interval(0.95)
-    first_low, first_high = result.interval(0.95, of="first")
-    n_base = result.settings.rows
-    if result.settings.estimator == "flip" and n_base == 1:
-        stability = np.zeros_like(result.total)  # one row cannot tell
-    else:
-        k = min(_TOP, len(result.total))
-        stability = result.rank_stability(k, resamples=_RESAMPLES)
-    sign = np.sign(result.signed)
-    ends = np.sort([sign * low, sign * high], axis=0)
+def _measures(result: SobolIndices) -> list[list[Measures]]:
+    """Measures (features, labels): the indices, and the intervals that say something."""
+    intervals = {
+        name: [_column(end, result) for end in result.interval(_LEVEL, of=name)]
+        for name in ("signed", "total", "first", "effect")
+    }
+    # An interval of all that is possible says nothing.
+    low, high = intervals["total"]
+    unknown = (low <= 0) & (high >= 1)
+    for ends in intervals.values():
+        for end in ends:
+            end[unknown | ~np.isfinite(end)] = math.nan
+    signed, total, first, effect = (
+        _column(values, result)
+        for values in (result.signed, result.total, result.first, result.effect)
+    )
     columns = (
-        result.signed, result.total_error, *ends, result.total, low, high,
-        result.first, first_low, first_high, result.effect, stability,
+        signed, *intervals["signed"], total, *intervals["total"],
+        first, *intervals["first"], effect, *intervals["effect"], _stability(result),
     )  # fmt: skip
     every = np.stack(columns, axis=2).tolist()
-    return [[WordScore(*numbers) for numbers in row] for row in every]
+    return [[Measures(*numbers) for numbers in row] for row in every]
 
 
-def _focused_scores(found: Attribution) -> list[list[WordScore]]:
-    """Scores (words, labels) that rank by focus; all else is that of the indices.
+def _column(values: Floats, result: SobolIndices) -> Floats:
+    """A copy with a column for every label, also where there is one score without a label."""
+    return np.array(values, dtype=float).reshape(len(result.total), -1)
 
-    The interval of an index is not that of another number: how sure a focused score is, is not
-    known, unless all masks were looked at. Nor are the indices of words that were only looked at
-    together.
+
+def _stability(result: SobolIndices) -> Floats:
+    if result.settings.estimator == "flip" and result.settings.rows == 1:
+        return np.full_like(_column(result.total, result), math.nan)  # one mask cannot tell
+    k = min(_TOP, len(result.total))
+    return _column(result.rank_stability(k, resamples=_RESAMPLES), result)
+
+
+def sums_of(labels: Sequence[str], indices: SobolIndices | None, whole: Floats) -> dict[str, Sums]:
+    """How each label's log-odds for the whole text add up, where indices say so.
+
+    Args:
+        labels: the labels that were analysed.
+        indices: what was found.
+        whole: scores of the whole text ``(labels,)``.
     """
-    assert found.indices is not None
-    indices = _sobol_scores(found.indices)
-    units = np.arange(len(indices)) if found.units is None else found.units
-    alone = _sizes(units) == 1
-    unknown = dict.fromkeys(("low", "high", "stability"), math.nan) | {"error": math.inf}
-    is_exact = found.settings["estimator"] == "exact"
-    scores = []
-    for word, (unit, values) in enumerate(zip(units.tolist(), found.scores.tolist(), strict=True)):
-        if alone[word]:
-            own = zip(indices[unit], values, strict=True)
-            scores.append([
-                replace(index, score=value, low=value, high=value)
-                if is_exact
-                else replace(index, score=value, **unknown)
-                for index, value in own
-            ])  # fmt: skip
-        else:
-            scores.append([WordScore.alone(value) for value in values])
-    return scores
+    if indices is None or indices.settings.keep is None:
+        return {}
+    absent = 1 - indices.settings.keep
+    additive = absent * _column(indices.effect, indices).sum(axis=0)
+    shares = _column(indices.first, indices).sum(axis=0)
+    means = np.atleast_1d(indices.mean)
+    return {
+        label: Sums(
+            baseline=float(mean),
+            additive=float(added),
+            remainder=float(value - mean - added),
+            additive_share=float(share),
+        )
+        for label, mean, added, value, share in zip(
+            labels, means, additive, whole, shares, strict=True
+        )
+    }
+
+
+def advised_passes(labels: Sequence[str], found: Attribution) -> dict[str, int]:
+    """By label, the forward passes that would settle the top, where it is not settled."""
+    if found.indices is None:
+        return {}
+    advised = {}
+    for column, label in enumerate(labels):
+        n_base = found.indices.rows_for_stable_top(column=column)
+        if n_base is not None:
+            n_units = len(found.indices.total)
+            advised[label] = budget_for_base_masks(n_base, n_units, path=found.path is not None)
+    return advised
+
+
+def word_path(game: TextGame, found: Attribution) -> Path | None:
+    """The path with what the model says after every deletion; all of that was asked before."""
+    if found.path is None:
+        return None
+    units = np.arange(game.n_features) if found.units is None else found.units
+    order = [np.flatnonzero(units == unit) for unit in found.path.order]
+    steps = []
+    present = np.ones(game.n_features, dtype=bool)
+    for gone in order:
+        present[gone] = False
+        words, texts = _words_at(game, gone)
+        probabilities = _probabilities(game, present)
+        steps.append(Deletion(words, " ".join(texts), probabilities, _likeliest(probabilities)))
+    return Path(game.prediction, tuple(steps), _flip_set(game, found, units))
+
+
+def _flip_set(game: TextGame, found: Attribution, units: Integers) -> FlipSet | None:
+    assert found.path is not None
+    if found.path.flip is None:
+        return None
+    is_gone = np.isin(units, found.path.flip)
+    words, texts = _words_at(game, np.flatnonzero(is_gone))
+    probabilities = _probabilities(game, ~is_gone)
+    return FlipSet(
+        words, texts, probabilities, _likeliest(probabilities),
+        is_irreducible=found.path.is_irreducible, is_smallest=found.path.is_smallest,
+    )  # fmt: skip
+
+
+def _words_at(game: TextGame, features: Integers) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    names = name_words(game.words)
+    numbers = tuple(game.scored[feature] for feature in features.tolist())
+    return numbers, tuple(names[number] for number in numbers)
+
+
+def _probabilities(game: TextGame, mask: Array) -> dict[str, float]:
+    return dict(zip(game.probabilities, game.shares(mask[None])[0].tolist(), strict=True))
+
+
+def _likeliest(probabilities: Mapping[str, float]) -> str:
+    return max(probabilities, key=lambda label: probabilities[label])
 
 
 def rows_of(found: Attribution) -> dict[str, int]:
-    """Rows of the design and distinct ones, the prediction included, where there is a design."""
+    """Masks of the design and distinct ones, the prediction included, where there is a design."""
     return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
 
 
@@ -101,7 +184,7 @@ def word_pairs(game: TextGame, found: Attribution) -> tuple[WordPair, ...]:
     if found.indices is None or found.indices.pairs is None:
         return ()
     pairs = found.indices.pairs
-    low, high = pairs.interval(0.95, of="effect")
+    low, high = pairs.interval(_LEVEL, of="effect")
     analysed = []
     for place, (one, other) in enumerate(pairs.pairs.tolist()):
         scores = {

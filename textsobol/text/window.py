@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from textsobol.text.classifiers import Classifier
-from textsobol.text.explanation import Word
+from textsobol.text.records import Word
 from textsobol.text.tokens import plain_ids, untouched
 from textsobol.text.words import Segmenter, Span, checked_spans
 

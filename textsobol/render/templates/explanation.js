@@ -1,7 +1,6 @@
-const MEASURES = { signed: "signed", total: "total", first: "first order" };
 let nextGroup = 0;
 
-// Words that occur several times are told apart by a number.
+// Words that occur several times have a number.
 function namesOf(texts) {
   const count = new Map();
   for (const text of texts) count.set(text, (count.get(text) || 0) + 1);
@@ -12,6 +11,17 @@ function namesOf(texts) {
   });
 }
 
+// The words of a group, with what stands between them.
+function textFrom(first, last) {
+  if (first.parentElement !== last.parentElement) return `${first.textContent} ... ${last.textContent}`;
+  let text = first.textContent;
+  for (let node = first; node !== last;) {
+    node = node.nextSibling;
+    text += node.textContent;
+  }
+  return text;
+}
+
 // One explanation on the page: its text, its bars and its curve.
 class Card {
   constructor(element, explanation, group) {
@@ -20,7 +30,7 @@ class Card {
     this.group = group;
     this.all = false;
     this.most = group.explanations.length > 1 ? 6 : 15; // bars shown at first
-    this.spans = [...element.querySelectorAll(".w")];
+    this.spans = [...element.querySelectorAll(".texts .w")];
     this.bars = element.querySelector(".bars");
     this.note = element.querySelector(".interval-note");
     this.curve = element.querySelector(".curve-place");
@@ -30,6 +40,11 @@ class Card {
       this.paint();
     });
     this.names = namesOf(this.spans.map((span) => span.textContent));
+    for (const members of explanation.groups) {
+      if (members.length === 1) continue;
+      const spans = members.map((place) => this.spans[explanation.scored[place]]);
+      for (const place of members) this.names[explanation.scored[place]] = textFrom(spans[0], spans.at(-1));
+    }
     this.wordOf = new Map(this.spans.map((span, word) => [span, word]));
     this.stop = this.spans[0]; // one stop for the tab key; arrows go on from there
     if (this.stop) this.stop.tabIndex = 0;
@@ -40,7 +55,7 @@ class Card {
     });
   }
 
-  // Words in the text and bars in the list tell the same.
+  // Words in the text and bars in the list show the same.
   listen(place, wordAt) {
     const { details } = this.group;
     const tell = (event) => {
@@ -76,11 +91,18 @@ class Card {
     this.stop.focus();
   }
 
+  // The words that were masked as one with this word: mostly itself alone.
+  groupOf(word) {
+    const place = this.explanation.placeOf.get(word);
+    return place === undefined ? [word] : this.explanation.groups[place].map((member) => this.explanation.scored[member]);
+  }
+
   look(word, anchor) {
     const { details, label } = this.group;
+    const members = this.groupOf(word);
     details.show(anchor, this.names[word], this.rowsOf(word));
-    details.mark(this.spans[word], "looked");
-    const bar = this.bars.querySelector(`[data-word="${word}"]`);
+    for (const member of members) details.mark(this.spans[member], "looked");
+    const bar = this.bars.querySelector(`[data-word="${members[0]}"]`);
     if (bar) details.mark(bar, "looked");
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
@@ -99,19 +121,17 @@ class Card {
     }
     const v = this.explanation.values(label);
     if (!v) return [["not scored", `${label} was not analysed`]];
-    const unit = { logit: " log-odds", probability: " probability" }[this.explanation.unit] || "";
-    const { rank } = this.explanation.ranking(label, measure);
-    const others = (this.explanation.sharedBy[place] || 1) - 1;
+    const { order, rank } = this.explanation.ranking(label, measure);
+    const members = this.explanation.groups[place].length;
+    const isSettled = !(v.low[place] <= 0 && v.high[place] >= 0 && v.total_low[place] > 0) || this.explanation.isExact;
+    const many = order.length > 10 && !this.explanation.isExact && v.stability[place] >= 0;
     const rows = [
-      ["score", signed(v.score[place])],
-      ["shared", `equally with ${others} other word${others > 1 ? "s" : ""}`, others || NaN],
-      ["95 % interval", `${signed(v.low[place])} to ${signed(v.high[place])}`, v.low[place]],
-      ["rank", `${rank[place]} of ${this.explanation.scored.length}`, rank[place] ?? NaN],
-      ["total", plain(v.total[place]), v.total[place]],
-      ["first order", plain(v.first[place]), v.first[place]],
-      ["effect", signed(v.effect[place], 2) + unit, v.effect[place]],
-      ["in the top ten", `${Math.round(100 * v.stability[place])} % of redraws`, v.stability[place] || NaN],
-    ].filter(([, , known]) => !Number.isNaN(known)); // what the method does not tell is left out
+      ...(members > 1 ? [["group", `${members} words, masked as one`]] : []),
+      ...Object.keys(MEASURED).flatMap((name) => this.rowOf(name, place)),
+      ...(isSettled ? [] : [["direction", "not settled at this budget"]]),
+      ...(rank.has(place) ? [["rank", `${rank.get(place)} of ${order.length}`]] : []),
+      ...(many ? [["in the top ten", `of ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
+    ];
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
       const sure = low === null ? "" : ` (${signed(low, 2)} to ${signed(high, 2)})`;
@@ -120,26 +140,42 @@ class Card {
     return rows;
   }
 
+  // A measure with its interval; nothing where it is not known.
+  rowOf(measure, place) {
+    const { label } = this.group;
+    const [value, low, high] = this.explanation.measured(label, measure, place);
+    if (Number.isNaN(value)) return [];
+    const [digits, unit] = measure === "effect" ? [2, ` ${this.explanation.unit}`] : [3, ""];
+    const number = this.explanation.isDirected(measure) ? signed : plain;
+    const sure = !Number.isNaN(low) ? ` (${number(low, digits)} to ${number(high, digits)})` : this.explanation.isExact ? ", exact" : "";
+    return [[measure, number(value, digits) + unit.trimEnd() + sure]];
+  }
+
   paint() {
     const { label, measure } = this.group;
-    const known = this.explanation.tells(label, measure);
+    const known = this.explanation.isKnown(label, measure);
     const measured = this.group.measuredWith(this.explanation);
-    this.strongest = Math.max(...measured.map((e) => e.strongest(label, measure)));
+    const strongest = Math.max(...measured.map((e) => e.strongest(label, measure)));
     this.range = this.group.rangeOfBars(measured);
     this.explanation.scored.forEach((word, place) => {
-      const value = known ? this.explanation.measured(label, measure, place)[0] : 0;
-      colourWord(this.spans[word], value, this.strongest, measure, this.explanation);
+      if (known) colourWord(this.spans[word], this.explanation, label, measure, place, strongest);
+      else this.spans[word].classList.remove("for", "against", "share");
     });
+    for (const [name, text] of Object.entries(this.explanation.sentences.get(label) || {})) {
+      const line = this.element.querySelector(`.${name}`);
+      line.textContent = text || "";
+      line.hidden = !text;
+    }
     this.paintDeletions();
     this.paintBars(known ? this.explanation.ranking(label, measure).order : []);
   }
 
   deletedSteps() {
-    return (this.explanation.whatif.get(this.group.label) || []).slice(0, this.group.deleted);
+    return this.explanation.steps.slice(0, this.group.deleted);
   }
 
   paintDeletions() {
-    const gone = new Set(this.deletedSteps().map(([word]) => word));
+    const gone = new Set(this.deletedSteps().flatMap(([words]) => words));
     this.spans.forEach((span, word) => span.classList.toggle("gone", gone.has(word)));
     for (const button of this.bars.querySelectorAll("button")) {
       button.classList.toggle("gone", gone.has(Number(button.parentElement.dataset.word)));
@@ -148,19 +184,25 @@ class Card {
   }
 
   paintBars(ranking) {
-    const shown = this.all ? ranking : ranking.slice(0, this.most);
+    // Words whose number would be 0 are listed on demand.
+    const strong = ranking.filter((place) => plain(this.explanation.weight(this.group.label, this.group.measure, place)) !== "0");
+    const shown = this.all ? ranking : strong.slice(0, this.most);
     const [low, high] = this.range;
     const inside = (value) => Math.max(low, Math.min(high, value));
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
-    const sure = this.bars.querySelector(".error") !== null; // some measures have intervals, some not
-    const level = this.explanation.isRough ? "rough" : "95 %"; // from few base rows
-    this.note.textContent = sure ? `with ${level} intervals` : "without intervals";
+    this.note.textContent = this.intervalNote();
     this.bars.classList.toggle("wide", shown.some((place) => this.names[this.explanation.scored[place]].length > 24));
     this.paintPairs();
-    this.more.hidden = ranking.length <= this.most;
-    this.more.textContent = this.all ? `only the top ${this.most}` : `all ${ranking.length}`;
+    this.more.hidden = !this.all && shown.length === ranking.length;
+    this.more.textContent = this.all ? "fewer" : `all ${ranking.length}`;
     this.more.setAttribute("aria-expanded", String(this.all));
+  }
+
+  intervalNote() {
+    if (this.explanation.isExact) return "exact";
+    if (this.bars.querySelector(".error")) return "95 % intervals";
+    return this.explanation.isShare ? "no intervals at this budget" : "no intervals";
   }
 
   // The pairs that do most together, where that is sure.
@@ -183,40 +225,40 @@ class Card {
     const [value, low, high] = this.explanation.measured(label, measure, place);
     const word = this.explanation.scored[place];
     const text = shortened(this.names[word].replace(/\s+/g, " "));
-    const number = measure === "signed" ? signed(value) : plain(value);
-    const ends = measure === "signed" ? [signed(low), signed(high)] : [plain(low), plain(high)];
+    const number = this.explanation.isDirected(measure) ? signed : plain;
     const between = (from, to) => {
       const [left, right] = [at(Math.min(from, to)), at(Math.max(from, to))];
       return `left:${left}%;width:${right - left}%`;
     };
-    const kind = measure !== "signed" || !this.explanation.isSigned ? "share" : value < 0 ? "against" : "for";
+    const kind = this.explanation.kind(label, measure, place);
     const button = make("button", { type: "button", dir: "auto" }, text);
     const track = make("span", { class: "track", "aria-hidden": "true" },
-      make("i", { class: `fill ${kind}`, style: between(0, value) }),
+      ...(number(value) === "0" ? [] : [make("i", { class: `fill ${kind}`, style: between(0, value) })]),
       make("i", { class: "zero", style: `left:${at(0)}%` }));
-    const told = make("span", { class: "value" }, number);
+    const shown = make("span", { class: "value" }, number(value));
     if (!Number.isNaN(low)) {
       const [left, right] = this.range;
       const open = `${low < left ? " open-left" : ""}${high > right ? " open-right" : ""}`;
       track.append(make("i", { class: `error${open}`, style: between(low, high) }));
-      told.append(make("span", { class: "hidden" }, `, 95 % interval ${ends[0]} to ${ends[1]}`));
+      shown.append(make("span", { class: "hidden" }, `, 95 % interval ${number(low)} to ${number(high)}`));
     }
-    const row = make("li", { class: "bar", "data-word": word }, button, track, told);
+    const row = make("li", { class: "bar", "data-word": word }, button, track, shown);
     button.classList.toggle("gone", this.spans[word].classList.contains("gone"));
     return row;
   }
 }
 
-// Explanations that are looked at together: the same label, measure and number of deletions.
+// Explanations that are shown together: the same label, measure and number of deletions.
 class Group {
-  constructor(root, cards, explanations, details) {
+  constructor(root, cards, explanations, details, measures) {
     this.root = root;
     this.number = nextGroup++;
     this.details = details;
     this.explanations = explanations;
+    this.measures = measures; // what each is, in a line
     this.cards = cards.map((element, k) => new Card(element, explanations[k], this));
     this.label = explanations[0].label;
-    this.measure = "signed";
+    this.measure = "score";
     this.deleted = 0;
     this.controls();
     this.refresh();
@@ -226,26 +268,27 @@ class Group {
     const [first, ...others] = this.explanations;
     const place = this.root.querySelector(".controls");
     const alone = others.length === 0;
-    const labels = first.labels.map(([name, share]) => ({
+    const labels = first.labels.map(([name, probability]) => ({
       value: name, text: name, disabled: !this.explanations.every((e) => e.numbers.has(name)),
-      ...(alone && { number: plain(share), share: first.isOutput ? null : share }),
+      ...(alone && probability !== null && { number: probability.toFixed(3), part: first.isOutput ? null : probability }),
     }));
-    const measures = Object.entries(MEASURES).map(([value, text]) => ({
-      value, text, disabled: !this.explanations.some((e) => e.tells(this.label, value)),
+    const measures = Object.keys(MEASURED).map((value) => ({
+      value, text: value, disabled: !this.explanations.some((e) => e.isKnown(this.label, value)),
     }));
-    place.append(
-      this.choice("Words for and against", "label", labels, (value) => { this.label = value; }),
-      this.choice("Measure", "measure", measures, (value) => { this.measure = value; }));
-    if (this.explanations.some((e) => e.whatif.size)) this.slider();
+    this.meaning = make("p", { class: "note meaning", "aria-live": "polite" });
+    const choice = this.choice("Measure", "measure", measures, (value) => { this.measure = value; });
+    choice.append(this.meaning);
+    place.append(this.choice("Words for and against", "label", labels, (value) => { this.label = value; }), choice);
+    if (this.explanations.some((e) => e.steps.length)) this.slider();
   }
 
   choice(title, name, options, choose) {
     const choices = make("div", { class: "choices" });
-    for (const { value, text, number, share, disabled } of options) {
+    for (const { value, text, number, part, disabled } of options) {
       const input = make("input", { type: "radio", name: `${name}-${this.number}`, value, disabled: Boolean(disabled), checked: this[name] === value });
       const choice = make("label", { class: "choice" }, input, make("span", { dir: "auto" }, text));
       if (number !== undefined) choice.append(make("span", { class: "number" }, number));
-      if (typeof share === "number") choice.append(make("span", { class: "share", style: `width:${(100 * share).toFixed(2)}%` }));
+      if (typeof part === "number") choice.append(make("span", { class: "part-of", style: `width:${(100 * part).toFixed(2)}%` }));
       input.addEventListener("change", () => {
         choose(value);
         this.refresh();
@@ -256,16 +299,19 @@ class Group {
   }
 
   slider() {
-    this.input = make("input", { type: "range", class: "slider", min: 0, value: 0, id: `delete-${this.number}` });
+    const most = Math.max(...this.explanations.map((e) => e.steps.length));
+    this.input = make("input", { type: "range", class: "slider", min: 0, max: most, value: 0, id: `delete-${this.number}` });
     this.input.addEventListener("input", () => {
       this.deleted = Number(this.input.value);
       this.afterDeletions();
       for (const card of this.cards) card.paintDeletions();
     });
-    this.title = make("label", { for: this.input.id });
-    this.after = make("p", { class: "after" }); // told to screen readers as the slider's value
+    this.after = make("p", { class: "after" }); // screen readers read it as the slider's value
     const section = this.root.querySelector(".slider-place");
-    section.append(make("h2", {}, this.title), this.input, this.after);
+    section.append(
+      make("h2", {}, make("label", { for: this.input.id }, "Delete words, in the order that a search found")),
+      make("p", { class: "note" }, "The search looks for the deletions that bring the prediction down soonest. It gives no scores, and another seed may find another order."),
+      this.input, this.after);
     section.hidden = false;
   }
 
@@ -280,7 +326,7 @@ class Group {
     let [low, high] = [0, 0];
     const most = 2.5 * Math.max(...explanations.map((e) => e.strongest(this.label, this.measure)));
     for (const explanation of explanations) {
-      if (!explanation.tells(this.label, this.measure)) continue;
+      if (!explanation.isKnown(this.label, this.measure)) continue;
       explanation.scored.forEach((_, place) => {
         const ends = explanation.measured(this.label, this.measure, place).filter((end) => !Number.isNaN(end));
         low = Math.max(-most, Math.min(low, ...ends));
@@ -292,46 +338,38 @@ class Group {
 
   refresh() {
     this.details.hide();
-    const reading = this.root.querySelector(".reading");
-    const name = make("bdi", {}, this.label);
-    if (this.measure === "signed" && !this.explanations.some((e) => e.isSigned)) {
-      reading.replaceChildren("The stronger the colour, the more a word matters for ", name, "; this method does not tell for from against.");
-    } else if (this.measure === "signed") {
-      reading.replaceChildren("Blue words (solid line) speak for ", name, ", orange words (dashed line) against it; the stronger the colour, the more they matter.");
-    } else {
-      const share = this.measure === "total" ? "alone or together with others" : "alone";
-      reading.replaceChildren("The stronger the colour, the larger the share that a word has in what the model says of ", name, `, ${share}.`);
-    }
-    if (this.input) {
-      const most = Math.max(...this.explanations.map((e) => (e.whatif.get(this.label) || []).length));
-      this.input.max = most;
-      this.input.disabled = most === 0;
-      this.deleted = Math.min(this.deleted, most);
-      this.input.value = this.deleted;
-      this.afterDeletions();
-    }
+    const directed = this.explanations.some((e) => e.isDirected(this.measure));
+    this.root.querySelector(".legend.directed").hidden = !directed;
+    this.root.querySelector(".legend.undirected").hidden = directed;
+    for (const name of this.root.querySelectorAll(".legend .target")) name.textContent = this.label;
+    this.meaning.textContent = this.meaningOf();
+    if (this.input) this.afterDeletions();
     for (const card of this.cards) card.paint();
     for (const table of this.root.querySelectorAll("table[data-label]")) {
       table.hidden = table.dataset.label !== this.label;
     }
   }
 
+  // What the measure is; the scores of several methods are several things.
+  meaningOf() {
+    const meanings = this.explanations.map((e) => this.measures[this.measure === "score" && !e.isShare ? "own score" : this.measure]);
+    if (new Set(meanings).size === 1) return meanings[0];
+    return this.cards.map((card, k) => `${card.element.dataset.name}: ${meanings[k]}`).join("; ");
+  }
+
   afterDeletions() {
-    const words = this.deleted === 1 ? "the word that speaks" : `the ${this.deleted || ""} words that speak`.replace("  ", " ");
-    this.title.replaceChildren(`Delete ${words} most for `, make("bdi", {}, this.label));
     const alone = this.explanations.length === 1;
-    const told = this.cards.flatMap((card, k) => {
-      const now = card.deletedSteps().at(-1);
-      const from = card.explanation.probabilities.get(this.label);
-      if (from === undefined) return [];
-      const [, left, prediction] = now || [null, from, card.explanation.prediction];
-      const who = alone ? "" : `${card.element.dataset.name}: `;
-      const turned = prediction === card.explanation.prediction ? "" : `; the prediction is now ${prediction}`;
-      return [`${who}${this.label} ${plain(from)}${now ? ` \u2192 ${plain(left)}` : ""}${turned}`];
+    const lines = this.cards.filter((card) => card.explanation.steps.length).map((card) => {
+      const { explanation } = card;
+      const label = explanation.curveLabel(this.label);
+      const values = explanation.probabilities(label);
+      const steps = card.deletedSteps();
+      const now = steps.length ? ` \u2192 ${values[steps.length].toFixed(3)}` : "";
+      const prediction = steps.length ? steps.at(-1)[2] : explanation.prediction;
+      const turned = prediction === explanation.prediction ? "" : `; the prediction is now ${prediction}`;
+      return `${alone ? "" : `${card.element.dataset.name}: `}${label} ${values[0].toFixed(3)}${now}${turned}`;
     });
-    const asked = this.explanations.some((e) => e.whatif.has(this.label));
-    const none = !asked ? "Deletions were made for the likeliest labels only. " : this.input.disabled ? "No word speaks for this label. " : "";
-    this.after.textContent = none + told.join(". ");
-    this.input.setAttribute("aria-valuetext", `${this.deleted} deleted. ${this.after.textContent}`);
+    this.after.textContent = lines.join(". ");
+    this.input.setAttribute("aria-valuetext", `${this.deleted} of ${this.input.max} deletions. ${this.after.textContent}`);
   }
 }

@@ -2,9 +2,22 @@
 // Everything that comes from a text or a label is set as textContent or as an attribute:
 // nothing of it is ever parsed as markup.
 
+// The order that view.py packs them in.
 const FIELDS = [
-  "score", "low", "high", "total", "totalLow", "totalHigh", "first", "firstLow", "firstHigh", "stability", "effect",
+  "score", "low", "high", "total", "total_low", "total_high", "first", "first_low", "first_high",
+  "effect", "effect_low", "effect_high", "stability",
 ];
+// Of each measure its number and the ends of its interval.
+const MEASURED = {
+  score: ["score", "low", "high"],
+  share: ["total", "total_low", "total_high"],
+  alone: ["first", "first_low", "first_high"],
+  effect: ["effect", "effect_low", "effect_high"],
+};
+// What speaks for one of two labels speaks against the other.
+const OPPOSITE = {
+  score: "score", low: "high", high: "low", effect: "effect", effect_low: "effect_high", effect_high: "effect_low",
+};
 const FULL = 32767; // the integer that stands for the scale of a field
 const UNKNOWN = -32768;
 
@@ -25,26 +38,43 @@ function makeSvg(tag, attributes = {}, ...children) {
   return element;
 }
 
-function signed(value, digits = 3) {
+// Numbers that round to 0 have neither sign nor decimals.
+function plain(value, digits = 3) {
   const size = Math.abs(value).toFixed(digits);
-  return (Number(size) === 0 ? "" : value < 0 ? "\u2212" : "+") + size;
+  return Number(size) === 0 ? "0" : (value < 0 ? "\u2212" : "") + size;
 }
 
-const plain = (value) => value.toFixed(3);
+function signed(value, digits = 3) {
+  const text = plain(value, digits);
+  return text === "0" || value < 0 ? text : `+${text}`;
+}
+
 const shortened = (text, most = 60) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 
-// The numbers of one explanation; those of a label are unpacked when it is first looked at.
+// The numbers of one explanation; those of a label are unpacked when it is first chosen.
 class Explanation {
   constructor(data) {
     Object.assign(this, data);
     this.numbers = new Map(data.numbers);
-    this.whatif = new Map(data.whatif);
-    this.probabilities = new Map(data.labels);
+    this.sentences = new Map(data.sentences);
+    this.steps = data.path?.steps || [];
     this.pairs = data.pairs.map(([one, other, scores]) => [one, other, new Map(scores)]);
     this.scored = [...this.status].flatMap((status, word) => (status === "s" ? [word] : []));
     this.placeOf = new Map(this.scored.map((word, place) => [word, place]));
+    this.groups = this.findGroups();
     this.unpacked = new Map();
     this.rankings = new Map();
+  }
+
+  // For every place the places of the words that were masked as one with it.
+  findGroups() {
+    const groups = [];
+    while (groups.length < this.scored.length) {
+      const size = this.sharedBy[groups.length] || 1;
+      const members = Array.from({ length: size }, (_, k) => groups.length + k).filter((place) => place < this.scored.length);
+      groups.push(...members.map(() => members));
+    }
+    return groups;
   }
 
   values(label) {
@@ -53,7 +83,12 @@ class Explanation {
   }
 
   unpack(packed) {
-    if (!packed) return null;
+    if (packed === undefined) return null;
+    if (typeof packed === "string") { // the opposite of this label
+      const other = this.values(packed);
+      const opposite = (field) => (OPPOSITE[field] ? other[OPPOSITE[field]].map((value) => -value) : other[field]);
+      return Object.fromEntries(FIELDS.map((field) => [field, opposite(field)]));
+    }
     const bytes = Uint8Array.from(atob(packed.integers), (c) => c.charCodeAt(0));
     const integers = new Int16Array(bytes.buffer);
     const n = this.scored.length;
@@ -72,36 +107,43 @@ class Explanation {
     return values;
   }
 
-  tells(label, measure) {
+  isKnown(label, measure) {
     const v = this.values(label);
-    return v !== null && (measure === "signed" || v.first.some((value) => !Number.isNaN(value)));
+    return v !== null && v[MEASURED[measure][0]].some((value) => !Number.isNaN(value));
   }
 
-  // Value and interval of the word at a place, in one of the measures; the interval may be NaN.
+  // Whether the measure tells for from against.
+  isDirected(measure) {
+    return measure === "effect" || (measure === "score" && this.isSigned);
+  }
+
+  // Value and interval of the word at a place; the interval is NaN where it says nothing.
   measured(label, measure, place) {
     const v = this.values(label);
-    if (measure === "first") return [v.first[place], v.firstLow[place], v.firstHigh[place]];
-    const [score, low, high] = [v.score[place], v.low[place], v.high[place]];
-    if (measure === "signed") return [score, low, high];
-    if (!this.isShare) return [v.total[place], v.totalLow[place], v.totalHigh[place]];
-    return [Math.abs(score), Math.min(Math.abs(low), Math.abs(high)), Math.max(Math.abs(low), Math.abs(high))];
+    const [value, low, high] = MEASURED[measure].map((field) => v[field][place]);
+    return high > low && !this.isExact ? [value, low, high] : [value, NaN, NaN];
   }
 
   // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
   weight(label, measure, place) {
     const [value] = this.measured(label, measure, place);
-    return (measure === "first" ? Math.max(0, value) : Math.abs(value)) || 0;
+    return (this.isDirected(measure) || measure === "score" ? Math.abs(value) : Math.max(0, value)) || 0;
   }
 
-  // Places of the scored words, the one that matters most first, and the rank of each place.
+  kind(label, measure, place) {
+    if (!this.isDirected(measure)) return "share";
+    return this.measured(label, measure, place)[0] < 0 ? "against" : "for";
+  }
+
+  // Places of the scored words, of a group its first, the one that matters most first; and the
+  // rank of every place.
   ranking(label, measure) {
     const key = `${measure} ${label}`;
     if (!this.rankings.has(key)) {
       const weights = this.scored.map((_, place) => this.weight(label, measure, place));
-      const known = (place) => !Number.isNaN(this.measured(label, measure, place)[0]); // not of words that share a score
-      const order = weights.map((_, place) => place).filter(known).sort((a, b) => weights[b] - weights[a] || a - b);
-      const rank = new Array(order.length);
-      order.forEach((place, k) => { rank[place] = k + 1; });
+      const isListed = (place) => this.groups[place][0] === place && !Number.isNaN(this.measured(label, measure, place)[0]);
+      const order = weights.map((_, place) => place).filter(isListed).sort((a, b) => weights[b] - weights[a] || a - b);
+      const rank = new Map(order.flatMap((place, k) => this.groups[place].map((member) => [member, k + 1])));
       this.rankings.set(key, { order, rank });
     }
     return this.rankings.get(key);
@@ -113,6 +155,17 @@ class Explanation {
     return first === undefined ? 0 : this.weight(label, measure, first);
   }
 
+  // The label of the curve: a contrast has no probability, the prediction has.
+  curveLabel(label) {
+    return this.path.labels.includes(label) ? label : this.prediction;
+  }
+
+  // A label's probability for the whole text and after every deletion.
+  probabilities(label) {
+    const column = this.path.labels.indexOf(label);
+    return [this.path.start, ...this.steps.map(([, values]) => values)].map((values) => values[column]);
+  }
+
   partners(word, label) {
     return this.pairs.flatMap(([one, other, scores]) =>
       (one === word || other === word) && scores.has(label)
@@ -122,13 +175,13 @@ class Explanation {
 }
 
 // Colour of a word. Shares are squares: their root makes the colour follow the size of the effect,
-// as the scores of other methods do. view.py has the same rule, for the page before any script.
-function colourWord(span, value, strongest, measure, { isShare, isSigned }) {
-  const weight = measure === "first" ? Math.max(0, value) : Math.abs(value);
-  const part = strongest > 0 ? weight / strongest : 0;
-  const strength = isShare || measure !== "signed" ? Math.sqrt(part) : part;
+// as effects and the scores of other methods do. view.py has the same rule, for the page before any script.
+function colourWord(span, explanation, label, measure, place, strongest) {
+  const part = strongest > 0 ? explanation.weight(label, measure, place) / strongest : 0;
+  const isSquare = measure === "score" ? explanation.isShare : measure !== "effect";
+  const strength = isSquare ? Math.sqrt(part) : part;
   span.classList.remove("for", "against", "share");
-  if (!(strength >= 0.1)) return;
-  span.classList.add(measure !== "signed" || !isSigned ? "share" : value > 0 ? "for" : "against");
+  if (strength < 0.1) return;
+  span.classList.add(explanation.kind(label, measure, place));
   span.style.setProperty("--a", strength.toFixed(3));
 }

@@ -1,2 +1,2 @@
 const page = JSON.parse(document.getElementById("data").textContent);
-new Group(document.body, [...document.querySelectorAll(".card")], page.map((data) => new Explanation(data)), new Details());
+new Group(document.body, [...document.querySelectorAll(".card")], page.items.map((data) => new Explanation(data)), new Details(), page.measures);

@@ -21,8 +21,8 @@ function colour(item) {
   const { explanation } = item;
   [...item.element.querySelectorAll(":scope > .text")].forEach((paragraph, part) => cutInto(paragraph, explanation.cuts[part]));
   const spans = item.element.querySelectorAll(":scope > .text .w");
-  const strongest = explanation.strongest(explanation.label, "signed");
-  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation.values(explanation.label).score[place], strongest, "signed", explanation));
+  const strongest = explanation.strongest(explanation.label, "score");
+  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation, explanation.label, "score", place, strongest));
   spans.forEach((span, word) => span.classList.toggle("outside", explanation.status[word] === "o"));
 }
 
@@ -35,7 +35,7 @@ function toggle(item) {
     for (const span of texts.querySelectorAll(".w")) span.tabIndex = -1;
     item.opened.querySelector("footer").textContent = item.explanation.facts;
     item.element.append(item.opened);
-    new Group(item.opened, [item.opened.querySelector(".card")], [item.explanation], details);
+    new Group(item.opened, [item.opened], [item.explanation], details, report.measures);
     item.opened.hidden = true;
   }
   item.opened.hidden = !item.opened.hidden;
@@ -82,9 +82,9 @@ function listTexts() {
 
 function orderTexts() {
   const order = byId("order").value;
-  const way = { "": 0, sure: -1, unsure: 1 }[order];
+  const sign = { "": 0, sure: -1, unsure: 1 }[order];
   const confidence = ({ element }) => Number(element.dataset.confidence);
-  const sorted = [...items].sort((a, b) => way * (confidence(a) - confidence(b)) || a.number - b.number);
+  const sorted = [...items].sort((a, b) => sign * (confidence(a) - confidence(b)) || a.number - b.number);
   list.replaceChildren(...sorted.map(({ element }) => element));
 }
 

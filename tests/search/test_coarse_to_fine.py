@@ -1,4 +1,4 @@
-"""Groups that are opened where it matters: their hierarchy, their rows, and what is found."""
+"""Groups are split where it matters: their hierarchy, the passes spent, and what is found."""
 
 from itertools import pairwise
 
@@ -6,25 +6,25 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.coarse import hierarchy, open_groups
 
 
 @given(
     n_features=st.integers(1, 300),
-    most=st.integers(2, 9),
+    max_parts=st.integers(2, 9),
     cuts=st.lists(st.lists(st.integers(0, 300), max_size=30), max_size=3),
 )
 def test_levels_are_nested_and_no_group_has_too_many_parts(
-    n_features: int, most: int, cuts: list[list[int]]
+    n_features: int, max_parts: int, cuts: list[list[int]]
 ) -> None:
     given_levels = [np.searchsorted(np.sort(c), np.arange(n_features), side="right") for c in cuts]
-    levels = hierarchy(n_features, given_levels, most=most)
+    levels = build_hierarchy(n_features, given_levels, max_parts=max_parts)
     assert levels[-1].tolist() == list(range(n_features))
     for coarse, fine in pairwise([np.zeros(n_features, dtype=int), *levels]):
         n_parts = _n_parts(coarse, fine)
         assert n_parts.sum() == fine.max() + 1, "a part lies in one group only"
-        assert n_parts.max() <= most
+        assert n_parts.max() <= max_parts
     for level in given_levels[:1]:
         assert any(_same_groups(level, found) for found in levels) or level.max() == level.min()
 
@@ -38,8 +38,10 @@ def _same_groups(one: Integers, other: Integers) -> bool:
     return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
 
-@given(rows=st.integers(0, 400), most=st.integers(8, 100), seed=st.integers(0, 50))
-def test_neither_rows_nor_units_are_more_than_allowed(rows: int, most: int, seed: int) -> None:
+@given(passes=st.integers(0, 400), max_units=st.integers(8, 100), seed=st.integers(0, 50))
+def test_neither_passes_nor_units_are_more_than_allowed(
+    passes: int, max_units: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     slopes = rng.standard_t(2, 500)
     asked = 0
@@ -49,31 +51,33 @@ def test_neither_rows_nor_units_are_more_than_allowed(rows: int, most: int, seed
         asked += len(masks)
         return masks @ slopes
 
-    levels = hierarchy(500, [np.arange(500) // 20])
-    units = open_groups(score, levels, rows=rows, most_units=most, keep=0.5, seed=seed)
-    assert asked <= rows
+    levels = build_hierarchy(500, [np.arange(500) // 20])
+    units = choose_units(
+        score, levels, passes=passes, max_units=max_units, keep_rate=0.5, seed=seed
+    )
+    assert asked <= passes
     assert np.unique(units).tolist() == list(range(units.max() + 1))
-    assert units.max() + 1 <= most
+    assert units.max() + 1 <= max_units
 
 
 def test_what_matters_is_found_among_two_thousand() -> None:
-    levels = hierarchy(2000, [np.arange(2000) // 200, np.arange(2000) // 20])
+    levels = build_hierarchy(2000, [np.arange(2000) // 200, np.arange(2000) // 20])
     found = []
     for seed in range(10):
         rng = np.random.default_rng(seed)
         slopes = rng.normal(0, 0.01, 2000)
         strong = rng.choice(2000, 5, replace=False)
         slopes[strong] += rng.choice([-3.0, 3.0], 5)
-        units = open_groups(
+        units = choose_units(
             lambda masks, slopes=slopes: masks @ slopes,  # type: ignore[misc]
             levels,
-            rows=250,
-            most_units=124,
-            keep=0.5,
+            passes=250,
+            max_units=124,
+            keep_rate=0.5,
             seed=seed,
         )
         alone = np.bincount(units)[units] == 1
-        assert alone.mean() < 0.06, "the rest was not opened"
+        assert alone.mean() < 0.06, "the rest was not split"
         found.append(alone[strong].mean())
     # Not all: where two of one group cancel out, it does not look as if it mattered.
     assert np.mean(found) >= 0.9

@@ -1,0 +1,207 @@
+"""What an explanation says: one definition of a score, sums that add up, contrasts, records."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textsobol import TextExplainer, TextExplanation
+from textsobol.render.summary import summary
+
+FILLER = [f"w{k}" for k in range(30)]
+
+
+def scored(weights: Any) -> TextExplainer:
+    """A model that knows which words a text has."""
+
+    def model(texts: list[str]) -> np.ndarray:
+        return np.array([weights(set(text.split())) for text in texts], dtype=float)
+
+    return TextExplainer(model)
+
+
+def by_word(explanation: TextExplanation) -> dict[str, Any]:
+    return {word.text: explanation.score_of(word) for word in explanation.words}
+
+
+def audited(has: set[str]) -> list[float]:
+    both = {"alpha", "beta"} <= has
+    return [1.0 * both + 0.2 * ("gamma" in has) - 0.3 * ("delta" in has)]
+
+
+@pytest.mark.parametrize("text", ["alpha beta gamma delta", "gamma delta beta alpha"])
+def test_a_word_gets_its_own_effect_and_equal_words_get_equal_scores(text: str) -> None:
+    """The audit's first game: shares and effects worked out by hand."""
+    explanation = scored(audited)(text)
+    found = by_word(explanation)
+    # Var = AND 3/16 + .04/4 + .09/4; T of an AND's word is 1/4 E[z] = 1/8.
+    variance = 3 / 16 + 0.01 + 0.0225
+    assert (
+        found["alpha"].score
+        == pytest.approx(found["beta"].score)
+        == pytest.approx(0.125 / variance)
+    )
+    assert found["gamma"].effect == pytest.approx(0.2)
+    assert found["gamma"].score == pytest.approx(0.01 / variance)
+    assert found["delta"].score == pytest.approx(-0.0225 / variance)
+    for own in found.values():
+        assert own.low == own.score == own.high, "exact"
+    assert explanation.baseline == pytest.approx(0.25 + 0.1 - 0.15)
+    assert explanation.additive == pytest.approx(0.5 * (0.5 + 0.5 + 0.2 - 0.3))
+    total = explanation.baseline + explanation.additive + explanation.remainder
+    assert total == pytest.approx(0.9), "the score of the whole text"
+    assert explanation.additive_share == pytest.approx(sum(own.first for own in found.values()))
+
+
+@pytest.mark.parametrize("place", range(15))
+def test_two_words_that_only_decide_together_come_first(place: int) -> None:
+    """Planted pairs, at the default budget: precision@2 is 1 and both get the same credit."""
+    slopes = dict(zip(FILLER, np.random.default_rng(place).normal(scale=0.1, size=30), strict=True))
+
+    def model(has: set[str]) -> list[float]:
+        noise = sum(slopes.get(word, 0.0) for word in has)
+        return [3.0 * ({"zorg", "blick"} <= has) + noise]
+
+    words = list(FILLER)
+    words.insert(place, "zorg")
+    words.insert(2 * place, "blick")
+    top = scored(model)(" ".join(words)).top(2)
+    assert {each.word for each in top} == {"zorg", "blick"}
+    assert all(each.score > 0 and each.is_clear for each in top)
+    assert abs(top[0].score - top[1].score) <= 0.15 * top[0].score
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_a_single_planted_word_and_the_order_of_two_come_first(place: int) -> None:
+    slopes = dict(zip(FILLER, np.random.default_rng(place).normal(scale=0.1, size=30), strict=True))
+
+    def noise(text: str) -> float:
+        return sum(slopes.get(word, 0.0) for word in text.split())
+
+    def single(texts: list[str]) -> list[float]:
+        return [2.0 * ("zorg" in text) + noise(text) for text in texts]
+
+    def ordered(texts: list[str]) -> list[float]:
+        return [
+            2.0 * ("zorg" in t and "blick" in t and t.index("zorg") < t.index("blick")) + noise(t)
+            for t in texts
+        ]
+
+    words = list(FILLER)
+    words.insert(3 * place, "blick")
+    words.insert(place, "zorg")
+    text = " ".join(words)
+    assert TextExplainer(single)(text).top(1)[0].word == "zorg"
+    assert {each.word for each in TextExplainer(ordered)(text).top(2)} == {"zorg", "blick"}
+
+
+def test_both_labels_of_two_are_mirrored() -> None:
+    explanation = TextExplainer()("A gripping film, ruined by its dull and endless ending. " * 2)
+    for word in explanation.words:
+        negative, positive = word.scores["NEGATIVE"], word.scores["POSITIVE"]
+        assert negative.total == pytest.approx(positive.total, rel=1e-4)
+        assert negative.effect == pytest.approx(-positive.effect, rel=1e-4)
+        assert negative.score == pytest.approx(-positive.score, rel=1e-4)
+        assert (negative.low, negative.high) == pytest.approx(
+            (-positive.high, -positive.low), rel=1e-3, nan_ok=True
+        )
+        assert np.sign(negative.score) == np.sign(negative.effect)
+
+
+def topics(texts: list[str]) -> np.ndarray:
+    return np.array(
+        [[2.0 * t.count("goal"), t.count("vote") + t.count("goal"), t.count("star")] for t in texts]
+    )
+
+
+@pytest.mark.parametrize("text", ["A goal, a vote, a star", "goal vote star " + " ".join(FILLER)])
+def test_a_contrast_is_the_explanation_of_the_difference(text: str) -> None:
+    explainer = TextExplainer(topics, labels=["sports", "politics", "film"])
+    before = explainer(text)
+    found = before.contrast("sports", "politics")
+    assert found.label == "sports rather than politics"
+    assert found.cost == before.cost, "no forward pass"
+
+    def difference(texts: list[str]) -> np.ndarray:
+        scores = topics(texts)
+        return scores[:, 0] - scores[:, 1]
+
+    rows = {} if before.is_exact else {"rows": before.settings["base_masks"]}
+    direct = TextExplainer(difference)(text, path=False, **rows)
+    for one, other in zip(found.words, direct.words, strict=True):
+        assert found.score_of(one) == direct.score_of(other)
+    assert found.baseline == pytest.approx(direct.baseline)
+    assert found.remainder == pytest.approx(direct.remainder, abs=1e-9)
+    assert TextExplanation.from_dict(found.to_dict()) == found
+    assert "sports rather than politics" in str(found)
+    assert found.top(1)[0].word == "goal"
+
+
+def test_a_contrast_of_two_labels_has_the_scores_of_the_first() -> None:
+    explanation = TextExplainer()("A gripping film, ruined by its dull ending.")
+    found = explanation.contrast("NEGATIVE", "POSITIVE")
+    for one, other in zip(found.top(5), explanation.for_label("NEGATIVE").top(5), strict=True):
+        assert one.word == other.word
+        assert one.score == pytest.approx(other.score, rel=1e-5)
+        assert one.effect == pytest.approx(2 * other.effect, rel=1e-5)
+
+
+def test_contrasts_that_cannot_be_made_say_why() -> None:
+    explanation = TextExplainer(topics, labels=["sports", "politics", "film"])("a goal")
+    with pytest.raises(ValueError, match="'music' is not known"):
+        explanation.contrast("sports", "music")
+    with pytest.raises(ValueError, match="two different labels"):
+        explanation.contrast("sports", "sports")
+    loaded = TextExplanation.from_dict(explanation.to_dict())
+    with pytest.raises(ValueError, match="explain the text again"):
+        loaded.contrast("sports", "film")
+    occlusion = TextExplainer(topics)("a goal", method="occlusion")
+    with pytest.raises(ValueError, match="method='sobol'"):
+        occlusion.contrast("0", "1")
+    with pytest.raises(ValueError, match="does not say how scores add up"):
+        _ = occlusion.baseline
+
+
+def test_records_have_names_and_print_as_a_line() -> None:
+    explanation = scored(lambda has: [2.0 * ("good" in has)])("very very good")
+    (best,) = explanation.top(1)
+    assert (best.word, best.start, best.end, best.label) == ("good", 10, 14, "0")
+    assert str(best) == "good: +1.000, effect +2.00"
+    assert [each.name for each in explanation.top(3)[1:]] == ["very (1)", "very (2)"]
+    assert "+0.000" not in str(explanation), "a word that does nothing is not listed"
+    assert "exact" in str(explanation)
+
+
+def test_explanations_can_be_pickled() -> None:
+    explanation = TextExplainer(topics)("goal vote " + " ".join(FILLER))
+    again = pickle.loads(pickle.dumps(explanation))
+    assert again == explanation
+    assert again.contrast("0", "1").words == explanation.contrast("0", "1").words
+
+
+def test_advice_says_how_many_passes_settle_the_top() -> None:
+    """Six words of nearly the same size, whose effects depend on others."""
+    rng = np.random.default_rng(3)
+    slopes = rng.normal(size=(30, 30)) / 3
+
+    def tangled(texts: list[str]) -> list[float]:
+        masks = np.array([[word in text.split() for word in FILLER] for text in texts], float)
+        return list(np.einsum("ni,ij,nj->n", masks, slopes, masks))
+
+    unsettled = TextExplainer(tangled)(" ".join(FILLER), budget=8 * 31)
+    assert unsettled.advice is not None
+    assert f"budget={unsettled.advised['0']}" in unsettled.advice
+    assert unsettled.advised["0"] > 8 * 31
+    settled = scored(lambda has: [sum(2.0**k for k in range(9) if f"w{k}" in has)])
+    assert settled(" ".join(FILLER)).advice is None
+
+
+def test_the_summary_names_the_words_that_matter() -> None:
+    explanation = TextExplainer()("A gripping, beautifully acted film, ruined by its dull ending.")
+    assert summary(explanation).startswith("NEGATIVE, mostly because of dull (6")
+    assert "% of the variation) and ruined" in summary(explanation)
+    other = summary(explanation.for_label("POSITIVE"))
+    assert other.startswith("for POSITIVE: beautifully")
+    assert "against it: dull" in other
+    assert str(explanation.flip) == "without dull: POSITIVE 0.69"

@@ -1,0 +1,105 @@
+"""An explanation in words: the sentences that the terminal and the page share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from textsobol.render.printable import one_line
+from textsobol.text.records import join_words
+
+if TYPE_CHECKING:
+    from textsobol.text.explanation import TextExplanation
+    from textsobol.text.records import WordScore
+
+_NAMED = 3  # words of a sentence, for and against
+_WORTH_NAMING = 0.25  # of the highest score on their side
+_LEAST = 0.05  # of the highest score of all
+_TALLIED = 20  # words that are looked at
+
+# What the measures of a word are called, and what each says.
+MEASURES = {
+    "score": "share of the variation, with the direction of the effect",
+    "share": "how much of the variation of the model's answer the word has a part in",
+    "alone": "the part of its share that the word causes without the help of others",
+    "effect": "how much the label's log-odds rise on average when the word is present",
+}
+
+
+def summary(explanation: TextExplanation) -> str:
+    """One sentence: what was decided, and mostly because of which words.
+
+    Example:
+        >>> from textsobol import TextExplainer
+        >>> def mood(texts):
+        ...     return [[t.count("dull"), t.count("fine")] for t in texts]
+        >>> explainer = TextExplainer(mood, labels=["bad", "good"])
+        >>> print(summary(explainer("a dull, dull film with fine music")))
+        bad, mostly because of dull (1) (50 % of the variation) and dull (2)
+    """
+    label = one_line(explanation.label)
+    words_for, words_against = (_worth_naming(explanation, sign) for sign in (1, -1))
+    named_for, named_against = (_named(explanation, words) for words in (words_for, words_against))
+    is_decided = explanation.label == explanation.prediction or "contrast" in explanation.settings
+    if not (words_for or words_against):
+        return f"{label}: no word clearly matters more than the others"
+    if not is_decided:
+        sides = [
+            f"{name}: {named}"
+            for name, named in ((f"for {label}", named_for), ("against it", named_against))
+            if named
+        ]
+        return "; ".join(sides)
+    if not words_for:
+        return f"{label}, despite {named_against}"
+    despite = words_against and words_against[0].score < _WORTH_NAMING * -words_for[0].score
+    return f"{label}, mostly because of {named_for}" + (
+        f", despite {join_words([one_line(word.name) for word in words_against])}"
+        if despite
+        else ""
+    )
+
+
+def _worth_naming(explanation: TextExplanation, sign: int) -> list[WordScore]:
+    """The strongest words for (1) or against (-1) the label that are sure to matter."""
+    top = explanation.top(_TALLIED)
+    if not explanation.settings.get("signed", True) and sign < 0:
+        return []  # the method does not say which words speak against the label
+    own = [
+        word for word in top if word.score * sign > 0 and (math.isnan(word.low) or word.is_clear)
+    ]
+    if not own:
+        return []
+    least = max(_WORTH_NAMING * abs(own[0].score), _LEAST * abs(top[0].score))
+    return [word for word in own if abs(word.score) >= least][:_NAMED]
+
+
+def _named(explanation: TextExplanation, words: list[WordScore]) -> str:
+    if not words:
+        return ""
+    names = [one_line(word.name) for word in words]
+    if not math.isnan(words[0].total):
+        names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
+    return join_words(names)
+
+
+def flip_sentence(explanation: TextExplanation) -> str | None:
+    """What the search for a flip set found: "without dull and ruined: POSITIVE 0.61"."""
+    path = explanation.path
+    if path is None or not path.steps:
+        return None
+    if path.flip is not None:
+        words = join_words([one_line(text) for text in path.flip.texts])
+        now = path.flip.prediction
+        return f"without {words}: {one_line(now)} {path.flip.probabilities[now]:.2f}"
+    lowest = path.lowest
+    assert lowest is not None
+    label = path.label
+    n_gone = path.steps.index(lowest) + 1
+    deletions = "1 deletion" if n_gone == 1 else f"{n_gone} deletions"
+    if len(explanation.probabilities) == 1:
+        return f"after {deletions}: {one_line(label)} {lowest.probabilities[label]:.2f}"
+    return (
+        f"no deletions found that change the prediction; after {deletions} "
+        f"{one_line(label)} has {lowest.probabilities[label]:.2f}"
+    )

@@ -1,0 +1,155 @@
+"""Coarse to fine: with fewer forward passes than features, look closer only where it matters.
+
+The groups of a hierarchy, such as the paragraphs of a text, are first turned on and off as a whole.
+Those that change the score most are split, and their parts are turned on and off in turn, until the
+passes are spent. Two features of one group can cancel each other out; their group then looks as if
+it did not matter. That is the price of not looking at every feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol.designs import Design
+
+MAX_PARTS = 8  # of a group
+
+
+def build_hierarchy(
+    n_features: int, levels: Sequence[Integers] = (), *, max_parts: int = MAX_PARTS
+) -> list[Integers]:
+    """Levels of groups from coarse to fine; no group has more than ``max_parts`` parts.
+
+    Args:
+        n_features: number of features; at the last level every feature is a group of its own.
+        levels: group of every feature ``(features,)`` at each level that the input has, such as
+            paragraphs and sentences, from coarse to fine. Groups are runs of neighbours. Where a
+            group has too many parts, levels are added that hold runs of its parts.
+        max_parts: most parts of a group, at least 2.
+
+    Returns:
+        The group of every feature ``(features,)``, for each level.
+
+    Example:
+        >>> [level.tolist() for level in build_hierarchy(5, max_parts=2)]
+        [[0, 0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 2, 3, 4]]
+    """
+    coarse = np.zeros(n_features, dtype=np.int64)
+    found = []
+    for level in [*levels, np.arange(n_features)]:
+        between = [_intersect_groups(coarse, level)]
+        while (parts := _number_within(coarse, between[0])).max() >= max_parts:
+            between.insert(0, _intersect_groups(coarse, parts // max_parts))
+        found += [each for each in between if not np.array_equal(each, coarse)]
+        coarse = between[-1]
+    return found or [coarse]
+
+
+def choose_units(
+    score: Callable[[Array], Floats],
+    levels: Sequence[Integers],
+    *,
+    passes: int,
+    max_units: int,
+    keep_rate: float,
+    seed: int,
+) -> Integers:
+    """Merge features into units: large ones where little happens, small ones where much does.
+
+    Args:
+        score: masks ``(rows, features)`` to scores ``(rows,)`` of one label.
+        levels: groups from coarse to fine; see `build_hierarchy`.
+        passes: masks that may be scored.
+        max_units: most units.
+        keep_rate: probability that a unit is present while another one is turned on and off.
+        seed: seed of the masks.
+
+    Returns:
+        The unit of every feature ``(features,)``, numbered from 0: a group, or the feature alone.
+
+    Example:
+        Two of a hundred features matter; 40 passes are enough to find them:
+
+        >>> def score(masks):
+        ...     return 2.0 * masks[:, 10] + 1.0 * masks[:, 77]
+        >>> levels = build_hierarchy(100)
+        >>> units = choose_units(score, levels, passes=40, max_units=40, keep_rate=0.5, seed=0)
+        >>> np.bincount(units)[units[[10, 77]]]
+        array([1, 1])
+    """
+    n_features = len(levels[0])
+    group_at = np.stack(levels)
+    level_of = np.zeros(n_features, dtype=np.int64)
+    effect_sizes: dict[tuple[int, int], float] = {}  # by level and group
+    parts_per_round = max(MAX_PARTS, passes // len(levels))
+    while True:
+        groups = group_at[level_of, np.arange(n_features)]
+        names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
+        unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
+        units = [(int(level), int(group)) for level, group in names.T]
+        new = [number for number, unit in enumerate(units) if unit not in effect_sizes]
+        if len(new) + 1 > passes:
+            return unit_of
+        effects = _measure_effects(
+            score, unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effect_sizes)
+        )
+        for number, effect in zip(new, effects, strict=True):
+            effect_sizes[units[number]] = abs(effect)
+        passes -= len(new) + 1
+        n_units, n_new_parts = len(units), 0
+        for number in sorted(range(n_units), key=lambda number: -effect_sizes[units[number]]):
+            members = unit_of == number
+            level, n_parts = _next_split(levels, units[number][0], members)
+            has_room = (
+                n_new_parts + n_parts <= parts_per_round and n_units + n_parts - 1 <= max_units
+            )
+            if n_parts == 1 or not has_room:
+                continue
+            level_of[members] = level
+            n_new_parts += n_parts
+            n_units += n_parts - 1
+        if not n_new_parts:
+            return unit_of
+
+
+def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple[int, int]:
+    """The next level at which a group has several parts, and their number; else itself and 1."""
+    for finer in range(level + 1, len(levels)):
+        n_parts = len(np.unique(levels[finer][members]))
+        if n_parts > 1:
+            return finer, n_parts
+    return level, 1
+
+
+def _measure_effects(
+    score: Callable[[Array], Floats],
+    unit_of: Integers,
+    measured: Integers,
+    *,
+    keep_rate: float,
+    seed: int,
+) -> Floats:
+    """Effects of the ``measured`` units at one base mask of all units."""
+    n_units = int(unit_of.max()) + 1
+    base, _ = Design("latin", n_units, keep=keep_rate, seed=seed).take(1)
+    masks = np.repeat(base, 1 + len(measured), axis=0)
+    masks[1 + np.arange(len(measured)), measured] ^= True
+    scores = score(masks[:, unit_of])
+    sign = np.where(base[0, measured], 1.0, -1.0)
+    return np.asarray(sign * (scores[0] - scores[1:]))
+
+
+def _intersect_groups(coarse: Integers, fine: Integers) -> Integers:
+    """Number the groups of features that share both their coarse and their fine group, from 0."""
+    _, numbers = np.unique(np.stack([coarse, fine]), axis=1, return_inverse=True)
+    return np.asarray(numbers, dtype=np.int64).reshape(-1)
+
+
+def _number_within(coarse: Integers, fine: Integers) -> Integers:
+    """Number every feature's fine group within its coarse group, from 0."""
+    first_part = np.full(int(coarse.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first_part, coarse, fine)
+    return np.asarray(fine - first_part[coarse])

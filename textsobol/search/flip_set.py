@@ -1,0 +1,119 @@
+"""The flip set: a short set of features whose deletion changes the prediction.
+
+It is irreducible when the prediction returns as soon as any one of them is put back. Both functions
+ask for a margin: how far the predicted label is ahead of the best other one, for example in
+log-odds. Below 0 the prediction has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats, Integers
+
+
+@dataclass(frozen=True)
+class FlipSet:
+    """Features whose deletion changes the prediction.
+
+    Attributes:
+        features: their numbers, in the order in which they were deleted.
+        is_irreducible: whether it was verified that the prediction returns when any one of them is
+            put back.
+    """
+
+    features: tuple[int, ...]
+    is_irreducible: bool
+
+
+def find_flip_set(
+    margin: Callable[[Array], Floats], path: Sequence[int], n_features: int, *, passes: int
+) -> FlipSet | None:
+    """The shortest start of a path that changes the prediction, without what it does not need.
+
+    All features that might not be needed are put back one at a time. Of those that are not, the one
+    without which the margin is lowest stays back, and so on with the others. A feature that is
+    needed usually still is when another one was put back, so it is tried again only at the end.
+
+    Args:
+        margin: masks ``(rows, features)`` to margins ``(rows,)``, below 0 where the prediction has
+            changed. It is asked for all masks along the path first; a search has scored them.
+        path: features in the order of their deletion.
+        n_features: number of features.
+        passes: masks that may be scored beside those along the path.
+
+    Returns:
+        The flip set, or ``None`` where no start of the path changes the prediction.
+
+    Example:
+        The prediction holds as long as the first two features or the third are there:
+
+        >>> def margin(masks):
+        ...     return np.where(masks[:, :2].all(axis=1) | masks[:, 2], 1.0, -1.0)
+        >>> find_flip_set(margin, [0, 1, 2], 3, passes=10)
+        FlipSet(features=(1, 2), is_irreducible=True)
+    """
+    along = _masks_along(path, n_features)
+    flipped = np.flatnonzero(margin(along) < 0)
+    if not flipped.size or flipped[0] == 0:
+        return None
+    absent = np.array(path[: flipped[0]], dtype=np.int64)
+    # Without its last feature the start was one deletion shorter, and the prediction held.
+    needed = absent[-1:]  # for the present set
+    maybe = absent[:-1]
+    while maybe.size and passes >= len(maybe):
+        passes -= len(maybe)
+        margins = margin(_with_each_back(absent, maybe, n_features))
+        needless = margins < 0
+        if needless.any():
+            back = maybe[margins.argmin()]
+            absent = absent[absent != back]
+            maybe = maybe[needless & (maybe != back)]
+            needed = absent[:0]
+        else:
+            needed = np.concatenate([needed, maybe])
+            maybe = maybe[:0]
+        if not maybe.size:
+            maybe = np.setdiff1d(absent, needed)
+    return FlipSet(tuple(absent.tolist()), is_irreducible=not maybe.size)
+
+
+def find_smallest_flip_set(masks: Array, margins: Floats) -> FlipSet | None:
+    """The smallest of all flip sets, from the margins of all 2^d masks.
+
+    Of several that are equally small, the one with the lowest margin.
+
+    Args:
+        masks: all masks ``(2^features, features)``, in any order.
+        margins: their margins ``(2^features,)``, below 0 where the prediction has changed.
+
+    Example:
+        >>> masks = np.array([[1, 1], [0, 1], [1, 0], [0, 0]], dtype=bool)
+        >>> find_smallest_flip_set(masks, np.array([2.0, -1.0, -3.0, -4.0]))
+        FlipSet(features=(1,), is_irreducible=True)
+    """
+    flipped = np.flatnonzero(margins < 0)
+    if not flipped.size:
+        return None
+    n_absent = (~masks[flipped]).sum(axis=1)
+    smallest = flipped[np.lexsort((margins[flipped], n_absent))[0]]
+    return FlipSet(tuple(np.flatnonzero(~masks[smallest]).tolist()), is_irreducible=True)
+
+
+def _masks_along(path: Sequence[int], n_features: int) -> Array:
+    """The mask of the whole input, then those after 1, 2, ... deletions."""
+    masks = np.ones((len(path) + 1, n_features), dtype=bool)
+    for n_deleted, feature in enumerate(path, start=1):
+        masks[n_deleted:, feature] = False
+    return masks
+
+
+def _with_each_back(absent: Integers, features: Integers, n_features: int) -> Array:
+    """The mask without ``absent``, with one of ``features`` back in every row."""
+    masks = np.ones((len(features), n_features), dtype=bool)
+    masks[:, absent] = False
+    masks[np.arange(len(features)), features] = True
+    return masks

@@ -1,0 +1,128 @@
+"""The path: in which order to delete features so that the score of a label falls soonest.
+
+A complete greedy search scores every feature that is left after every deletion. This search starts
+from what the base masks of the Sobol indices say about every feature, and at most steps scores only
+the most promising ones. At a few steps it scores all that are left: what was hidden behind others
+shows only once these are gone.
+
+A path never changes an index. An index says how much a feature matters over all masks; a path leads
+from the whole input through the few masks that somebody sees who deletes words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.rows import without_each
+
+# What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
+DEPTH = 20  # deletions
+_WEIGHT = 0.55  # of the drop just seen in an estimate; the rest is what was known before
+_FULL_PART = 0.6  # of the passes, for steps that score all features
+_FULL_UNTIL = 0.8  # of the deletions; later nothing needs to be found any more
+_ROUNDING = 1e-12  # of the strongest effect
+
+
+def search_path(
+    score: Callable[[Array], Floats],
+    effects: Floats,
+    spreads: Floats | None = None,
+    *,
+    passes: int,
+    depth: int = DEPTH,
+) -> Iterator[list[int]]:
+    """Delete features one by one; yield all that were deleted so far after every deletion.
+
+    Of the features that a step scores, the one whose deletion lowers the score most is deleted. The
+    search ends after ``depth`` deletions, when nothing left speaks for the label, or when the
+    passes are spent.
+
+    Args:
+        score: masks ``(rows, features)`` to scores ``(rows,)`` of one label, such as its log-odds.
+        effects: mean effects ``(features,)`` over base masks.
+        spreads: standard deviations ``(features,)`` of these effects over base masks. A feature
+            whose effect depends on what else is there is scored sooner than its mean effect says.
+        passes: masks that may be scored, beside that of the whole input.
+        depth: most deletions.
+
+    Example:
+        The second feature repeats the first, so that neither is missed while the other is there:
+
+        >>> def score(masks):
+        ...     return np.maximum(2.0 * masks[:, 0], 1.8 * masks[:, 1]) + 0.1 * masks[:, 2]
+        >>> *_, path = search_path(score, np.array([1.1, 0.9, 0.1, 0.0]), passes=20)
+        >>> path
+        [0, 1, 2]
+    """
+    estimates = np.array(effects, dtype=float)
+    doubts = np.zeros_like(estimates) if spreads is None else np.array(spreads, dtype=float)
+    n_features = len(estimates)
+    depth = min(depth, n_features)
+    full_steps = choose_full_steps(passes, n_features, depth)
+    present = np.ones(n_features, dtype=bool)
+    drops = np.full(n_features, -np.inf)  # of the score, where scored since the last deletion
+    (current,) = score(present[None])
+    path: list[int] = []
+    while len(path) < depth and passes > 0:
+        unscored = np.flatnonzero(present & np.isneginf(drops))
+        # The path cannot be longer than there are features that speak for the label.
+        n_steps = min(depth - len(path), int((estimates[present] > 0).sum()))
+        n_candidates = _count_candidates(passes, n_features, len(path), n_steps, full_steps)
+        promise = estimates[unscored] + doubts[unscored]
+        candidates = unscored[np.argsort(-promise, kind="stable")][:n_candidates]
+        passes -= len(candidates)
+        drops[candidates] = current - score(without_each(present, candidates))
+        estimates[candidates] += _WEIGHT * (drops[candidates] - estimates[candidates])
+        doubts[candidates] *= 1 - _WEIGHT
+
+        # Rounding must not delete a feature that does nothing.
+        least = _ROUNDING * np.abs(estimates).max()
+        speaks_for = present & (np.maximum(estimates, drops) > least)
+        if not speaks_for.any():
+            return
+        best = int(np.argmax(np.where(speaks_for, drops, -np.inf)))
+        if np.isneginf(drops[best]):
+            continue  # no candidate speaks for the label, but others seem to
+        path.append(best)
+        present[best] = False
+        current -= drops[best]
+        drops[:] = -np.inf
+        yield list(path)
+
+
+def choose_full_steps(passes: int, n_features: int, depth: int = DEPTH) -> frozenset[int]:
+    """The steps at which a search scores all features that are left: all, or some evenly spread.
+
+    Example:
+        >>> [sorted(choose_full_steps(passes, 100)) for passes in (100, 300, 500, 800)]
+        [[], [8], [3, 8, 13], [2, 6, 10, 14]]
+    """
+    if passes >= complete_search_passes(n_features, depth):
+        return frozenset(range(depth))
+    n_full = min(depth, int(_FULL_PART * passes / n_features))
+    return frozenset(round(_FULL_UNTIL * depth * (k + 0.5) / n_full) for k in range(n_full))
+
+
+def complete_search_passes(n_features: int, depth: int = DEPTH) -> int:
+    """Forward passes of a greedy search that scores all features left at every step.
+
+    Example:
+        >>> complete_search_passes(100, depth=3)
+        297
+    """
+    depth = min(depth, n_features)
+    return depth * n_features - depth * (depth - 1) // 2
+
+
+def _count_candidates(
+    passes: int, n_features: int, step: int, n_steps: int, full_steps: frozenset[int]
+) -> int:
+    """How many features a step scores, so that the passes last for ``n_steps`` steps from here."""
+    if step in full_steps:
+        return passes
+    later = [full for full in full_steps if full > step]
+    free = passes - sum(n_features - full for full in later)
+    return max(1, free // max(1, n_steps - len(later)))

@@ -1,0 +1,280 @@
+"""What an explanation is made of: words with their measures, pairs, the path, the sums."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What one word did to one label; NaN where a number is not known.
+
+    Attributes:
+        score: the signed total Sobol index: the word's share of the variation of the label's
+            log-odds, with the sign of its effect (plus where the effects cancel out). Other
+            attribution methods put their own score here.
+        low: lower end of the 95 % interval of the score. It spans 0 where the sign of the effect
+            is not settled.
+        high: upper end of the 95 % interval of the score.
+        total: the share without its sign: of all variation that the word has a part in, alone or
+            together with others.
+        total_low: lower end of the 95 % interval of ``total``.
+        total_high: upper end of the 95 % interval of ``total``.
+        first: the share that the word causes alone.
+        first_low: lower end of the 95 % interval of ``first``.
+        first_high: upper end of the 95 % interval of ``first``.
+        effect: mean change of the label's log-odds when the word is present; at keep rate 0.5 the
+            Banzhaf value.
+        effect_low: lower end of the 95 % interval of ``effect``.
+        effect_high: upper end of the 95 % interval of ``effect``.
+        stability: how often the word is among the top ten when base masks are resampled.
+    """
+
+    score: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    total: float = 0.0
+    total_low: float = 0.0
+    total_high: float = 0.0
+    first: float = 0.0
+    first_low: float = 0.0
+    first_high: float = 0.0
+    effect: float = 0.0
+    effect_low: float = 0.0
+    effect_high: float = 0.0
+    stability: float = 0.0
+
+    def __eq__(self, other: object) -> bool:
+        # Two numbers that are both unknown are equal.
+        return isinstance(other, Measures) and self._comparable() == other._comparable()
+
+    def __hash__(self) -> int:
+        return hash(self._comparable())
+
+    def _comparable(self) -> tuple[object, ...]:
+        return tuple(
+            None if isinstance(value, float) and math.isnan(value) else value
+            for value in astuple(self)
+        )
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the score is known to differ from 0: its interval excludes 0."""
+        return self.low > 0 or self.high < 0
+
+    @classmethod
+    def of_score(cls, score: float) -> Measures:
+        """Of an attribution method that gives a score and nothing else."""
+        unknown = {field.name: math.nan for field in fields(cls)}
+        return cls(**{**unknown, "score": score})
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, its place in the text, and what it did.
+
+    Attributes:
+        text: the word as written.
+        start: where it starts in the text.
+        end: where it ends.
+        status: ``scored``, ``ignored`` or ``outside`` (of the model's window).
+        scores: measures by label.
+        part: 0, or 1 for words of the second text of a pair.
+        shared_by: number of neighbouring words that came and went as one, because the budget was
+            too small to mask each; their measures are those of the group.
+    """
+
+    text: str
+    start: int
+    end: int
+    status: str = "scored"
+    scores: Mapping[str, Measures] = field(default_factory=dict)
+    part: int = 0
+    shared_by: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class WordScore(Measures):
+    """A word of the ranking, with its place and its measures for one label; prints as a line.
+
+    Attributes:
+        word: the word as written, or the words of a group.
+        name: the word with a number where it occurs several times: "very (2)".
+        start: where it starts in its text.
+        end: where it ends.
+        part: 0, or 1 in the second text of a pair.
+        label: the label whose measures these are.
+        shared_by: see `Word`.
+    """
+
+    word: str = ""
+    name: str = ""
+    start: int = 0
+    end: int = 0
+    part: int = 0
+    label: str = ""
+    shared_by: int = 1
+
+    def __str__(self) -> str:
+        known = not math.isnan(self.low) and self.low != self.high
+        interval = f" ({self.low:+.3f} to {self.high:+.3f})" if known else ""
+        effect = "" if math.isnan(self.effect) else f", effect {self.effect:+.2f}"
+        return f"{self.name}: {self.score:+.3f}{interval}{effect}"
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """What two words do to a label together, beyond what each does alone.
+
+    Attributes:
+        effect: mean change of the label's score beyond the sum of the two: positive when they
+            reinforce each other.
+        low: lower end of the 95 % interval of the effect.
+        high: upper end of it.
+        total: share of the score's variance that needs both words.
+    """
+
+    effect: float
+    low: float
+    high: float
+    total: float
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """Two words that were analysed together.
+
+    Attributes:
+        words: their numbers among the explanation's words.
+        scores: by label.
+    """
+
+    words: tuple[int, int]
+    scores: Mapping[str, PairScore]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """One step of the path: the words that go, and what the model says without all gone so far.
+
+    Attributes:
+        words: numbers of the deleted words: one, or a group that goes as one.
+        text: the deleted words by name; see `name_words`.
+        probabilities: by label, after this deletion and all before it.
+        prediction: the label that is now predicted.
+    """
+
+    words: tuple[int, ...]
+    text: str
+    probabilities: Mapping[str, float]
+    prediction: str
+
+
+@dataclass(frozen=True)
+class FlipSet:
+    """Words whose deletion changes the prediction.
+
+    Attributes:
+        words: their numbers among the explanation's words, in the order of the text.
+        texts: their names; see `name_words`.
+        probabilities: by label, without these words.
+        prediction: the label that is then predicted.
+        is_irreducible: whether it was checked that no word of it can be put back without the
+            prediction returning; the budget may end before that.
+        is_smallest: whether all masks were scored and no smaller set exists.
+    """
+
+    words: tuple[int, ...]
+    texts: tuple[str, ...]
+    probabilities: Mapping[str, float]
+    prediction: str
+    is_irreducible: bool = True
+    is_smallest: bool = False
+
+    def __str__(self) -> str:
+        left = self.probabilities[self.prediction]
+        return f"without {join_words(self.texts)}: {self.prediction} {left:.2f}"
+
+
+@dataclass(frozen=True)
+class Path:
+    """The deletions that a search found to bring the prediction down soonest.
+
+    A search, not a measurement: it has no scores and no intervals, and another seed may find
+    another path that is about as good.
+
+    Attributes:
+        label: the predicted label, against which words are deleted.
+        steps: the deletions, in order.
+        flip: the shortest set found that changes the prediction, or ``None``.
+    """
+
+    label: str
+    steps: tuple[Deletion, ...]
+    flip: FlipSet | None = None
+
+    @property
+    def lowest(self) -> Deletion | None:
+        """The step with the lowest probability of the label: what was reached."""
+        return min(self.steps, key=lambda step: step.probabilities[self.label], default=None)
+
+    def __str__(self) -> str:
+        lines = [
+            f"- {step.text}: {self.label} {step.probabilities[self.label]:.3f}"
+            + ("" if step.prediction == self.label else f", now {step.prediction}")
+            for step in self.steps
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How a label's log-odds for this text add up: baseline + additive + remainder.
+
+    Attributes:
+        baseline: mean over all masks.
+        additive: what the words' effects add, each word being present: the sum of
+            (1 - keep rate) x effect.
+        remainder: what words do together beyond that.
+        additive_share: share of the variation that words cause alone, the sum of ``first``.
+    """
+
+    baseline: float
+    additive: float
+    remainder: float
+    additive_share: float
+
+    @property
+    def value(self) -> float:
+        """The label's log-odds for the whole text."""
+        return self.baseline + self.additive + self.remainder
+
+
+def name_words(words: Sequence[Word]) -> list[str]:
+    """All words as written; those that occur several times with their number: "very (2)".
+
+    Example:
+        >>> name_words([Word("very", 0, 4), Word("very", 5, 9), Word("good", 10, 14)])
+        ['very (1)', 'very (2)', 'good']
+    """
+    count = Counter(word.text for word in words)
+    seen: Counter[str] = Counter()
+    names = []
+    for word in words:
+        seen[word.text] += 1
+        names.append(f"{word.text} ({seen[word.text]})" if count[word.text] > 1 else word.text)
+    return names
+
+
+def join_words(texts: Sequence[str]) -> str:
+    """Words in a sentence.
+
+    Example:
+        >>> join_words(["dull", "long", "ruined"])
+        'dull, long and ruined'
+    """
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
