@@ -101,5 +101,10 @@ def scores_of(found: Attribution, kind: str | None) -> Floats:
     """Scores ``(features,)`` of one kind for the one label."""
     if kind in (None, "signed"):
         return found.scores[:, 0]
+    if kind == "path":
+        assert found.path is not None
+        scores = found.scores[:, 0].copy()  # between -1 and 1, for what the path leaves
+        scores[list(found.path.order)] = 1 + np.arange(len(found.path.order), 0, -1)
+        return scores
     assert found.indices is not None
     return np.asarray(getattr(found.indices, str(kind))[:, 0])

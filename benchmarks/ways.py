@@ -20,6 +20,7 @@ class Way:
         scores: the kinds of score.
         keep: keep rate, of ours only.
         options: of the method.
+        shown_as: how results name what was run, where that is not the method itself.
     """
 
     method: str
@@ -28,11 +29,12 @@ class Way:
     scores: Sequence[str | None] = (None,)
     keep: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    shown_as: str | None = None
 
     @property
     def kind(self) -> str:
         """How the report groups it."""
-        return METHODS[self.method].kind
+        return METHODS[self.method].kind if self.shown_as is None else "search"
 
     def budget(self, n_features: int) -> int | None:
         """Masks that may be scored; ``None`` where options say so."""

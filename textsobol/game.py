@@ -75,7 +75,7 @@ class ClassifierGame:
     @property
     def whole(self) -> Floats:
         """Scores of the whole input ``(analysed labels,)``."""
-        return analysed(self._whole, self._activation, self._score, self._chosen)[0]
+        return np.asarray(analysed(self._whole, self._activation, self._score, self._chosen)[0])
 
     def looked_at(self, label: str) -> Self:
         """The same game, with one label analysed; what is known to one is known to both."""
@@ -136,7 +136,7 @@ class ClassifierGame:
             if is_single:
                 return score(masks) if has_sides else np.ones(len(masks))
             outputs = self._known_outputs(masks)
-            return outputs[:, label] - np.delete(outputs, label, axis=1).max(axis=1)
+            return np.asarray(outputs[:, label] - np.delete(outputs, label, axis=1).max(axis=1))
 
         is_analysed = sign > 0 and self._score == "logit" and label in self._chosen
         return Decision(score, margin, self._chosen.index(label) if is_analysed else None)

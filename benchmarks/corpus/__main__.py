@@ -22,7 +22,7 @@ from textsobol.corpus.memory import hold_little
 Work = Annotated[Path, typer.Option(help="Directory for tables and jobs.")]
 Method = Annotated[str, typer.Option(help="How texts are explained.")]
 HERE = Path("corpus-work")
-DEFAULT = "focus"
+DEFAULT = "sobol"
 app = typer.Typer(add_completion=False, help=__doc__)
 
 

@@ -25,9 +25,8 @@ from benchmarks.reporting import (
     places,
 )
 from benchmarks.summary import Run, Summary, on_common_inputs, summarise
-from textsobol.methods import METHODS
 
-OURS = "focus"
+OURS = "sobol"
 _MOST_OF_THEM = 0.9
 _FEWEST = 2  # reviews of a column; a single one has no interval
 TITLE = "The league: word deletion at the same number of forward passes"
@@ -93,7 +92,7 @@ def differences_table(run: Run) -> Table:
     """Deletion minus that of ours with the same rows, on the reviews that both have seen."""
     asked = sorted({v.asked for v in run.variants if v.asked is not None})
     ours = {v.asked: v for v in run.variants if v.method == OURS}
-    titles = [title for title in _titles(run) if title != METHODS[OURS].title]
+    titles = [title for title in _titles(run) if title not in _own_titles(run)]
     rows = []
     for title in titles:
         cells = []
@@ -103,7 +102,7 @@ def differences_table(run: Run) -> Table:
         rows.append([Cell(title), *cells])
     return Table(
         f"{run.model}: difference to ours",
-        "Deletion minus that of focus with the same rows, on the reviews that both have seen (n). "
+        "Deletion minus that of our scores with the same rows, on the reviews that both have seen (n). "
         "Occlusion and greedy search have rows of their own.",
         ["method", *(f"{number:g}" for number in asked)],
         [("", rows)],
@@ -179,7 +178,11 @@ def _cell(
 def _titles(run: Run) -> list[str]:
     """Ours first, then the others as they come."""
     titles = dict.fromkeys(v.title for v in run.variants)
-    return sorted(titles, key=lambda title: title != METHODS[OURS].title)
+    return sorted(titles, key=lambda title: title not in _own_titles(run))
+
+
+def _own_titles(run: Run) -> set[str]:
+    return {variant.title for variant in run.variants if variant.method == OURS}
 
 
 def _drawn(run: Run) -> Run:

@@ -93,7 +93,7 @@ def headers(way: WordWay, model: str) -> Iterator[dict[str, Any]]:
     for name, title, kind in zip(way.names, way.titles, way.scores, strict=True):
         yield {
             "model": model,
-            "method": way.method,
+            "method": way.shown_as or way.method,
             "variant": name,
             "title": title,
             "kind": way.kind,

@@ -13,6 +13,7 @@ ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
 PAPER_ROWS = 32  # base rows N of the paper
 ESTIMATORS = ("flip", "jansen")
+PATH = "path"
 _SCORES = ("signed", "total", "first")
 
 
@@ -28,7 +29,7 @@ class WordWay(Way):
 
     def budget(self, n_features: int) -> int | None:
         """Masks that may be scored; ``None`` where ``rows`` say so."""
-        if self.method == "sobol" or self.rows_per_word is None:
+        if "rows" in self.options or self.rows_per_word is None:
             return super().budget(n_features)
         # As many as `flip` has: base rows, their flips, and the whole text.
         least = METHODS[self.method].least(n_features)
@@ -51,7 +52,7 @@ def ways(
     """The ways of methods.
 
     Args:
-        names: of methods in the registry; for ours ``flip`` and ``jansen``.
+        names: of methods in the registry; for ours ``flip``, ``jansen`` and ``path``.
         keep: keep rates of ours.
         rows_per_word: forward passes for each word, for methods that can choose.
 
@@ -63,7 +64,9 @@ def ways(
     """
     found: list[WordWay] = []
     for name in names:
-        if name == "flip":
+        if name == PATH:
+            found += [_path(rows) for rows in rows_per_word]
+        elif name == "flip":
             found += [_flip(rate, rows) for rate in keep for rows in rows_per_word]
         elif name == "jansen":
             found += [_jansen(rate) for rate in keep]
@@ -78,7 +81,7 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    return [*ESTIMATORS, *(name for name in TEXT_METHODS if name != "sobol")]
+    return [*ESTIMATORS, PATH, *(name for name in TEXT_METHODS if name != "sobol")]
 
 
 def _other(method: str, name: str, rows: int | None) -> WordWay:
@@ -88,6 +91,14 @@ def _other(method: str, name: str, rows: int | None) -> WordWay:
 
 def _flip(keep: float, rows: int) -> WordWay:
     return _sobol(f"flip-{rows}", "flip", keep, rows, {"estimator": "flip", "rows": rows})
+
+
+def _path(rows: int) -> WordWay:
+    """The path of an explanation, whose budget it shares with the indices: a search."""
+    return WordWay(
+        method="sobol", names=(f"{PATH}-{rows}",), titles=("Path, a search",), scores=(PATH,),
+        rows_per_word=rows, options={"path": True}, shown_as=PATH,
+    )  # fmt: skip
 
 
 def _jansen(keep: float) -> WordWay:

@@ -128,7 +128,7 @@ def test_signed_scores_of_a_linear_model_delete_as_well_as_the_search(
 
 
 def test_unknown_methods_are_named() -> None:
-    with pytest.raises(SystemExit, match="unknown method 'limes'; known: flip, jansen, focus, "):
+    with pytest.raises(SystemExit, match="unknown method 'limes'; known: flip, jansen, path, "):
         ways(["limes"])
 
 

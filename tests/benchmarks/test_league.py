@@ -19,7 +19,7 @@ def own(method: str, title: str, rows: int, review: str, deletion: float) -> dic
 
 
 LINES = [
-    *(own("focus", "Focused Sobol", 4, review, 0.3) for review in "abc"),
+    *(own("sobol", "Sobol signed, flip", 4, review, 0.3) for review in "abc"),
     *(own("lime", "LIME", 4, r, d) for r, d in zip("abc", (0.4, 0.5, 0.6), strict=True)),
     own("proxyspex", "ProxySPEX", 4, "b", 0.1),
     *(line(review, [0.6]) for review in "abc"),
@@ -31,9 +31,9 @@ def test_a_column_has_what_has_seen_the_most_reviews(tmp_path: Path) -> None:
     [(asked, column)] = columns_of(run_of(tmp_path, LINES)).items()
     assert asked == 4
     assert column.n_inputs == 3
-    assert {v.method for v in column.variants} == {"focus", "lime", "occlusion", "greedy"}
+    assert {v.method for v in column.variants} == {"sobol", "lime", "occlusion", "greedy"}
     ways = {s.variant.method: way(s, column) for s in column.summaries}
-    assert ways == pytest.approx({"focus": 0.75, "lime": 0.25, "occlusion": 0.0, "greedy": 1.0})
+    assert ways == pytest.approx({"sobol": 0.75, "lime": 0.25, "occlusion": 0.0, "greedy": 1.0})
 
 
 def test_differences_are_of_the_reviews_that_both_have_seen(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_base_masks_that_saw_no_change_are_no_constant_score() -> None:
     """Only the path, which deletes what is left, meets the one mask that differs."""
 
     def score(masks: Array) -> Floats:
-        return masks.all(axis=1) - 0.5
+        return np.asarray(masks.all(axis=1) - 0.5)
 
     found = sobol(decided(score), budget=400, seed=0, path=True)
     assert not found.scores.any()

@@ -2,6 +2,8 @@
 
 import math
 import re
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from playwright.sync_api import Locator, Page
@@ -35,3 +37,28 @@ def length(texts: list[str]) -> list[float]:
 
 def word(page: Page, text: str) -> Locator:
     return page.locator(".w", has_text=re.compile(f"^{re.escape(text)}$")).first
+
+
+def contrasted(explanation: TextExplanation, one: str, other: str) -> TextExplanation:
+    """As `contrast` makes it, with the numbers of one label."""
+    name = f"{one} rather than {other}"
+    words = [replace(w, scores={name: w.scores[one]} if w.scores else {}) for w in explanation.words]
+    return replace(
+        explanation,
+        words=tuple(words),
+        label=name,
+        sums={name: explanation.sums[one]},
+        advised={},
+        settings={**explanation.settings, "contrast": [one, other]},
+    )
+
+
+def with_measures(explanation: TextExplanation, text: str, **numbers: Any) -> TextExplanation:
+    """With other numbers for a word, the same for all labels."""
+    words = [
+        replace(w, scores={label: replace(own, **numbers) for label, own in w.scores.items()})
+        if w.text == text
+        else w
+        for w in explanation.words
+    ]
+    return replace(explanation, words=tuple(words))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from tests.render.conftest import Look
 from tests.render.samples import explained
@@ -13,6 +14,8 @@ from textsobol import save_comparison
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.files import names_of
 from textsobol.render.page import comparison_html
+from textsobol.render.summary import summary
+from textsobol.render.view import MEASURE_NOTES
 from textsobol.text.explanation import TextExplanation
 
 ALPHAS = "all => all.map((w) => Number(w.style.getPropertyValue('--a')))"
@@ -20,18 +23,18 @@ ALPHAS = "all => all.map((w) => Number(w.style.getPropertyValue('--a')))"
 
 def pair() -> dict[str, TextExplanation]:
     return {
-        "half kept": explained(whatif=True),
-        "most kept": explained(whatif=True, keep=0.9),
+        "half kept": explained(),
+        "most kept": explained(keep=0.9),
     }
 
 
 def test_they_stand_on_one_scale(look: Look) -> None:
     both = pair()
-    strongest = max(abs(e.top(1)[0][1]) for e in both.values())
+    strongest = max(abs(e.top(1)[0].score) for e in both.values())
     with look(comparison_html(both)) as page:
         for number, explanation in enumerate(both.values()):
             card = page.locator(".card").nth(number)
-            alphas = card.locator(".w").evaluate_all(ALPHAS)
+            alphas = card.locator(".texts .w").evaluate_all(ALPHAS)
             for alpha, word in zip(alphas, explanation.words, strict=True):
                 if alpha:
                     score = explanation.score_of(word).score
@@ -40,14 +43,37 @@ def test_they_stand_on_one_scale(look: Look) -> None:
 
 
 def test_one_slider_deletes_each_ones_own_words(look: Look) -> None:
-    both = pair()
+    both = {**pair(), "occlusion": explained(method="occlusion")}
     with look(comparison_html(both)) as page:
         page.get_by_role("slider").fill("2")
+        after = page.locator(".after").inner_text()
         for number, explanation in enumerate(both.values()):
-            gone = page.locator(".card").nth(number).locator(".w.gone").all_inner_texts()
-            steps = explanation.whatif["NEGATIVE"][:2]
-            assert sorted(gone) == sorted(explanation.words[s.word].text for s in steps)
-            assert f"{steps[-1].probability:.3f}" in page.locator(".after").inner_text()
+            card = page.locator(".card").nth(number)
+            gone = card.locator(".w.gone").all_inner_texts()
+            if explanation.path is None:
+                assert gone == []
+                assert card.locator("svg.curve").count() == 0
+                continue
+            steps = explanation.path.steps[:2]
+            assert sorted(gone) == sorted(explanation.words[k].text for s in steps for k in s.words)
+            assert f"{steps[-1].probabilities['NEGATIVE']:.3f}" in after
+        assert "occlusion" not in after
+
+
+def test_every_card_has_its_own_summary(look: Look) -> None:
+    both = {"sobol": explained(), "occlusion": explained(method="occlusion")}
+    with look(comparison_html(both)) as page:
+        for label in ("NEGATIVE", "POSITIVE"):
+            page.get_by_text(label, exact=True).first.click()
+            assert page.locator(".summary").all_inner_texts() == [
+                summary(e.for_label(label)) for e in both.values()
+            ]
+        expect(page.locator(".meaning")).to_have_text(
+            f"sobol: {MEASURE_NOTES['score']}; occlusion: {MEASURE_NOTES['own score']}"
+        )
+        page.get_by_text("effect", exact=True).click()
+        expect(page.locator(".meaning")).to_have_text(MEASURE_NOTES["effect"])
+        assert page.locator(".card").nth(1).locator(".bar, .w.for, .w.against").count() == 0
 
 
 def test_the_agreement_follows_the_label(look: Look) -> None:
@@ -82,13 +108,14 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_names_tell_what_differs(tmp_path: Path) -> None:
     one, other = explained(), explained(keep=0.9)
-    assert names_of([one, other]) == ["keep 0.5", "keep 0.9"]
+    assert names_of([one, other]) == ["keep rate 0.5", "keep rate 0.9"]
     assert names_of([one, one]) == ["explanation 1", "explanation 2"]
-    assert names_of([one, other, one]) == ["keep 0.5", "keep 0.9", "keep 0.5 (3)"]
+    assert names_of([one, other, one]) == ["keep rate 0.5", "keep rate 0.9", "keep rate 0.5 (3)"]
     elsewhere = replace(other, settings={**other.settings, "model": "another"})
-    assert names_of([one, elsewhere]) == ["sentiment, keep 0.5", "another, keep 0.9"]
+    assert names_of([one, elsewhere]) == ["sentiment, keep rate 0.5", "another, keep rate 0.9"]
+    assert names_of([one, explained(method="occlusion")]) == ["sobol", "occlusion"]
     save_comparison([one, other], tmp_path / "both.html")
-    assert "keep 0.9" in (tmp_path / "both.html").read_text()
+    assert "keep rate 0.9" in (tmp_path / "both.html").read_text()
 
 
 def test_rank_correlation_of_known_orders() -> None:
@@ -113,8 +140,8 @@ def test_methods_have_scales_of_their_own(look: Look) -> None:
     with look(comparison_html(both)) as page:
         for number, explanation in enumerate(both.values()):
             card = page.locator(".card").nth(number)
-            alphas = card.locator(".w").evaluate_all(ALPHAS)
-            strongest = abs(explanation.top(1)[0][1])
+            alphas = card.locator(".texts .w").evaluate_all(ALPHAS)
+            strongest = abs(explanation.top(1)[0].score)
             for alpha, word in zip(alphas, explanation.words, strict=True):
                 part = abs(explanation.score_of(word).score) / strongest
                 # Shares of a variance are squares, effects are not.
@@ -122,6 +149,5 @@ def test_methods_have_scales_of_their_own(look: Look) -> None:
                 if alpha:
                     assert alpha == pytest.approx(wanted, abs=2e-3)
         assert page.locator(".card").nth(1).locator(".bar .error").count() == 0
-        notes = page.locator(".card h2 small").all_inner_texts()
-        assert "with 95 % intervals" in notes
-        assert "without intervals" in notes
+        notes = page.locator(".interval-note").all_inner_texts()
+        assert notes == ["95 % intervals", "no intervals"]

@@ -11,6 +11,7 @@ from tests.render.samples import length
 from textsobol import TextExplainer
 from textsobol.render.page import comparison_html, explanation_html, notebook_html
 from textsobol.render.report import report_html
+from textsobol.render.summary import flip_sentence, summary
 from textsobol.render.view import shown
 
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
@@ -36,7 +37,7 @@ HOSTILE = {
 @pytest.mark.parametrize("width", [375, 1200])
 def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int) -> None:
     text = HOSTILE[name]
-    explanation = TextExplainer(length, labels=[text[:60]])(text, whatif=True, rows=2)
+    explanation = TextExplainer(length, labels=[text[:60]])(text)
     pages = {
         ".card .text": explanation_html(explanation),
         ".item > .text": report_html([explanation, explanation], truth=[0, 0], title=text),
@@ -45,6 +46,13 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
         with look(html, viewport={"width": width, "height": 800}) as page:
             # textContent: what is in the page, whatever its lines look like.
             assert page.locator(where).first.evaluate("e => e.textContent") == shown(text)
+            if where.startswith(".card"):  # sentences and slider have words of the text in them
+                assert explanation.path is not None
+                lines = page.locator(".summary, .flip").all_text_contents()
+                assert lines == [shown(summary(explanation)), shown(flip_sentence(explanation) or "")]
+                page.get_by_role("slider").press("End")
+                gone = {k for step in explanation.path.steps for k in step.words}
+                expect(page.locator(".w.gone")).to_have_count(len(gone))
             page.locator(where).first.scroll_into_view_if_needed()
             words = page.locator(where).first.locator(".w")
             expect(words).to_have_count(len(explanation.words))
@@ -60,7 +68,7 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
 
 def test_hostile_names_in_a_comparison(look: Look) -> None:
     text = HOSTILE["image"]
-    explanation = TextExplainer(length, labels=[text])("good film", whatif=True)
+    explanation = TextExplainer(length, labels=[text])("good film")
     both = {HOSTILE["end of script"]: explanation, HOSTILE["handler"]: explanation}
     with look(comparison_html(both)) as page:
         page.locator(".w").first.hover()
@@ -100,9 +108,9 @@ def test_five_thousand_words(look: Look) -> None:
 
 
 def test_the_data_block_is_plain_ascii_json() -> None:
-    explanation = TextExplainer(length, labels=["</script>\u2028"])("good film", whatif=True)
+    explanation = TextExplainer(length, labels=["</script>\u2028"])("good film")
     found = re.search(r'id="data">(.*?)</script>', explanation_html(explanation), re.DOTALL)
     assert found is not None
     assert found[1].isascii()
     assert not set("<>&") & set(found[1])
-    assert json.loads(found[1])[0]["label"] == "</script>\u2028"
+    assert json.loads(found[1])["items"][0]["label"] == "</script>\u2028"

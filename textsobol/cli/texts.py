@@ -227,8 +227,8 @@ def explain(
         (explanation,) = _explain(content, making, asking, quiet=quiet)
         if against is not None:
             explanation = explanation.contrast(explanation.label, against)
-        for path in filter(None, (html, png)):
-            explanation.save(path)
+        for file in filter(None, (html, png)):
+            explanation.save(file)
     except EXPECTED as error:
         fail(error)
     if open_page and html is not None:
@@ -239,8 +239,8 @@ def explain(
     from textsobol.render.terminal import show
 
     show(explanation, Console(), top=top)
-    for path in filter(None, (html, png)):
-        tell(f"wrote {path}", quiet=quiet)
+    for file in filter(None, (html, png)):
+        tell(f"wrote {file}", quiet=quiet)
 
 
 def _elsewhere(

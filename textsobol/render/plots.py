@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".png", ".svg")
 _TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters of a line
+_SMALLEST = 0.0005  # score that is drawn
 _PALE = 0.12  # how strong the grid is
 
 # Inches.
@@ -119,8 +120,14 @@ def _check(top: int) -> None:
         raise ValueError(f"top must be at least 1, not {top}")
 
 
+def _listed(explanation: TextExplanation, top: int) -> list[WordScore]:
+    """The strongest words; those whose score rounds to 0 only where all do."""
+    strongest = explanation.top(top)
+    return [own for own in strongest if abs(own.score) >= _SMALLEST] or strongest
+
+
 def _texts_of(explanation: TextExplanation, top: int) -> list[str]:
-    words = [own.name for own in explanation.top(top)]
+    words = [own.name for own in _listed(explanation, top)]
     labels = (*explanation.probabilities, explanation.label)
     return [_one_line(text) for text in (*words, *labels)]
 
@@ -130,7 +137,7 @@ def _draw(
 ) -> tuple[Axes, ...]:
     """Words and, if there is a path, its curve beside them, on an empty figure."""
     figure.set_layout_engine("constrained", wspace=0.03)
-    words = [_one_line(own.name) for own in explanation.top(top)]
+    words = [_one_line(own.name) for own in _listed(explanation, top)]
     # Room for the words: the bars are as long beside long ones as beside short ones.
     width = _BARS + _CHARACTER * max(map(_columns, words), default=0)
     height = min(_AROUND + _ROW * max(len(words), _FEWEST_ROWS), _TALLEST)
@@ -149,7 +156,7 @@ def _draw(
 
 def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: Lettering) -> None:
     ink = _ink()
-    rows = explanation.top(top)
+    rows = _listed(explanation, top)
     scores = [own.score for own in rows]
     places = range(len(rows))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)

@@ -43,12 +43,12 @@ class Details {
     this.box.style.left = `${Math.max(8, Math.min(line.left, window.innerWidth - width - 8))}px`;
   }
 
-  // The pointer has left: what has the focus is told again, if anything.
+  // The pointer has left: what has the focus is shown again, if anything.
   leave() {
     clearTimeout(this.leaving);
     this.leaving = setTimeout(() => {
       this.hide();
-      document.activeElement?.dispatchEvent(new CustomEvent("tell", { bubbles: true }));
+      document.activeElement?.dispatchEvent(new CustomEvent("show", { bubbles: true }));
     }, PATIENCE);
   }
 

@@ -58,14 +58,14 @@ class Card {
   // Words in the text and bars in the list show the same.
   listen(place, wordAt) {
     const { details } = this.group;
-    const tell = (event) => {
+    const show = (event) => {
       const word = wordAt(event.target);
       if (word !== undefined) this.look(word, event.target.closest(".w") || event.target.closest(".bar").firstChild);
     };
-    place.addEventListener("pointerover", (event) => event.pointerType !== "touch" && tell(event));
+    place.addEventListener("pointerover", (event) => event.pointerType !== "touch" && show(event));
     place.addEventListener("pointerout", (event) => event.pointerType !== "touch" && details.leave());
-    place.addEventListener("focusin", tell);
-    place.addEventListener("tell", tell);
+    place.addEventListener("focusin", show);
+    place.addEventListener("show", show);
     place.addEventListener("focusout", () => details.hide());
     place.addEventListener("click", (event) => {
       const word = wordAt(event.target);
@@ -123,12 +123,12 @@ class Card {
     if (!v) return [["not scored", `${label} was not analysed`]];
     const { order, rank } = this.explanation.ranking(label, measure);
     const members = this.explanation.groups[place].length;
-    const isSettled = !(v.low[place] <= 0 && v.high[place] >= 0 && v.total_low[place] > 0) || this.explanation.isExact;
+    const unsettled = v.low[place] < 0 && v.high[place] > 0 && v.total_low[place] > 0 && !this.explanation.isExact;
     const many = order.length > 10 && !this.explanation.isExact && v.stability[place] >= 0;
     const rows = [
       ...(members > 1 ? [["group", `${members} words, masked as one`]] : []),
       ...Object.keys(MEASURED).flatMap((name) => this.rowOf(name, place)),
-      ...(isSettled ? [] : [["direction", "not settled at this budget"]]),
+      ...(unsettled ? [["direction", "not settled at this budget"]] : []),
       ...(rank.has(place) ? [["rank", `${rank.get(place)} of ${order.length}`]] : []),
       ...(many ? [["in the top ten", `of ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
     ];
@@ -186,7 +186,7 @@ class Card {
   paintBars(ranking) {
     // Words whose number would be 0 are listed on demand.
     const strong = ranking.filter((place) => plain(this.explanation.weight(this.group.label, this.group.measure, place)) !== "0");
-    const shown = this.all ? ranking : strong.slice(0, this.most);
+    const shown = this.all ? ranking : (strong.length ? strong : ranking).slice(0, this.most);
     const [low, high] = this.range;
     const inside = (value) => Math.max(low, Math.min(high, value));
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
