@@ -210,6 +210,54 @@ def seeds(
 
 
 @app.command()
+def intervals(
+    model: Model = None,
+    data: Data = HUB_ID,
+    limit: Annotated[int, typer.Option(help="Number of test reviews.")] = 20,
+    min_words: Annotated[int, typer.Option(help="Words of the shortest review.")] = 40,
+    max_words: Annotated[int, typer.Option(help="Words of the longest review.")] = 250,
+    base_masks: Annotated[int, typer.Option(help="Base masks of the truth.")] = 400,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="File of the truth, made if it is not there; by default in --out."),
+    ] = None,
+    seed: commands.Seed = 0,
+    out: commands.Out = Path("results"),
+) -> None:
+    """Do the 95 % intervals of default explanations hold the truth, and how wide are they?
+
+    The truth comes from many base masks. To measure other intervals, give --truth the file that
+    was made before and another --out.
+    """
+    from benchmarks.imdb import intervals as measured
+    from benchmarks.imdb.data import reviews
+    from benchmarks.imdb.run import settings_of
+    from benchmarks.reporting import read_results
+    from benchmarks.store import Store
+    from benchmarks.tables import markdown
+    from textsobol import TextExplainer
+
+    explainer = TextExplainer(model, progress=False)
+    name = explainer.name
+    everything = reviews(data, seed=seed, min_words=min_words, max_words=max_words)
+    chosen = measured.choose_reviews(everything, limit, min_words, max_words)
+    settings = settings_of(explainer, data, everything, seed, max_words)
+    truth = truth or out / f"{name}.truth.jsonl"
+    path = out / f"{name}.intervals.jsonl"
+    with Store(truth, {**settings, "base_masks": base_masks}, measured.KEY) as store:
+        measured.find_truth(explainer, chosen, store, model=name, seed=seed, base_masks=base_masks)
+    with Store(path, settings, measured.KEY) as store:
+        measured.explain_by_default(explainer, chosen, store, model=name, seed=seed)
+    ids = {review.id for review in chosen}
+    truths, lines = (
+        [line for line in read_results(file).lines if line["review"] in ids]
+        for file in (truth, path)
+    )
+    typer.echo(measured.CAPTION)
+    typer.echo(markdown(measured.HEADER, list(measured.intervals_rows(truths, lines))))
+
+
+@app.command()
 def league(results: commands.ResultFiles, out: commands.ReportOut = Path("league")) -> None:
     """Compare all methods at the same numbers of forward passes: tables, a plot, a page."""
     from benchmarks.imdb.league import write_league
