@@ -1,4 +1,6 @@
-"""The league: every black box at the same numbers of forward passes, against ours.
+"""The league: every black box at the same numbers of forward passes, against our scores.
+
+Searches, our own path among them, are listed apart: they find deletions and score nothing.
 
 Made by ``python -m benchmarks.imdb league``. Methods have not all seen the same reviews, for some
 take minutes for one. So every figure is that of the reviews which the methods of its column share,
@@ -7,12 +9,13 @@ and differences to ours are taken review by review, on those that both have seen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.curves import passes_figure, png_of
 from benchmarks.imdb.reading import load
+from benchmarks.imdb.ways import PATH
 from benchmarks.report import Plot, Report
 from benchmarks.reporting import (
     Cell,
@@ -27,6 +30,7 @@ from benchmarks.reporting import (
 from benchmarks.summary import Run, Summary, on_common_inputs, summarise
 
 OURS = "sobol"
+ATTRIBUTIONS, OTHERS = "attributions", "searches, and a random order"
 _MOST_OF_THEM = 0.9
 _FEWEST = 2  # reviews of a column; a single one has no interval
 TITLE = "The league: word deletion at the same number of forward passes"
@@ -39,8 +43,10 @@ HOW_TO_READ = (
     "share of the words, the strongest (higher is better). Means over reviews; 95 % intervals from "
     "10,000 bootstrap resamples of the reviews. The way is the share of the distance from "
     "occlusion (0 %) to greedy search (100 %), which looks at every word after every deletion. "
-    "Differences are those of deletion to ours with the same rows, on the same reviews: above 0 is "
-    "worse than ours, and where the interval holds 0 no difference is shown."
+    "Differences are those of deletion to our scores with the same rows, on the same reviews: "
+    "above 0 is worse than ours, and where the interval holds 0 no difference is shown. "
+    "Attributions give every word a score. Searches only look for deletions: they are listed apart "
+    "and not marked."
 )
 
 
@@ -93,19 +99,19 @@ def differences_table(run: Run) -> Table:
     asked = sorted({v.asked for v in run.variants if v.asked is not None})
     ours = {v.asked: v for v in run.variants if v.method == OURS}
     titles = [title for title in _titles(run) if title not in _own_titles(run)]
-    rows = []
+    rows: dict[str, list[Cell]] = {}
     for title in titles:
         cells = []
         for number in asked:
             theirs = [v for v in run.variants if v.title == title and v.asked in (number, None)]
             cells.append(_difference(theirs[0], ours.get(number)) if theirs else Cell(""))
-        rows.append([Cell(title), *cells])
+        rows[title] = [Cell(title), *cells]
     return Table(
-        f"{run.model}: difference to ours",
-        "Deletion minus that of our scores with the same rows, on the reviews that both have seen (n). "
-        "Occlusion and greedy search have rows of their own.",
+        f"{run.model}: difference to our scores",
+        "Deletion minus that of our scores with the same rows, on the reviews that both have seen "
+        "(n). Occlusion and greedy search have rows of their own.",
         ["method", *(f"{number:g}" for number in asked)],
-        [("", rows)],
+        _grouped(run, rows),
     )
 
 
@@ -160,7 +166,18 @@ def _table(run: Run, columns: dict[float, Run], metric: str) -> Table:
         + (" In brackets the interval, then the way." if metric == "deletion" else "")
     )
     header = ["method", *(f"{number:g} rows" for number in columns)]
-    return Table(f"{run.model}: {_METRICS[metric]}", caption, header, [("", [*rows, counts])])
+    groups = _grouped(run, dict(zip(titles, rows, strict=True)))
+    return Table(f"{run.model}: {_METRICS[metric]}", caption, header, [*groups, ("", [counts])])
+
+
+def _grouped(run: Run, rows: Mapping[str, list[Cell]]) -> list[tuple[str, list[list[Cell]]]]:
+    """Rows by title, those of attributions apart from the others."""
+    scored = {variant.title for variant in run.variants if variant.is_attribution}
+    groups = {
+        ATTRIBUTIONS: [row for title, row in rows.items() if title in scored],
+        OTHERS: [row for title, row in rows.items() if title not in scored],
+    }
+    return [(name, found) for name, found in groups.items() if found]
 
 
 def _cell(
@@ -200,9 +217,15 @@ def _black_boxes(run: Run) -> Run:
 
     Ours comes first, so that it has the same colour in all panels of the plot.
     """
-    usual = run.reading.drawing.is_usual
-    found = [v for v in run.variants if v.kind != "white box" and usual(v)]
-    return _with(run, sorted(found, key=lambda variant: variant.method != OURS))
+    drawing = run.reading.drawing
+
+    def is_listed(variant: Variant) -> bool:
+        return variant.method == PATH or drawing.is_usual(variant)
+
+    reading = replace(run.reading, drawing=replace(drawing, is_usual=is_listed))
+    found = [v for v in run.variants if v.kind != "white box" and is_listed(v)]
+    ordered = sorted(found, key=lambda variant: variant.method != OURS)
+    return _with(replace(run, reading=reading), ordered)
 
 
 def _with(run: Run, variants: Sequence[Variant]) -> Run:

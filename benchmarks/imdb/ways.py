@@ -13,7 +13,7 @@ ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
 PAPER_ROWS = 32  # base rows N of the paper
 ESTIMATORS = ("flip", "jansen")
-PATH = "path"
+PATH, SHARED = "path", "shared"
 _SCORES = ("signed", "total", "first")
 
 
@@ -26,6 +26,11 @@ class WordWay(Way):
     """
 
     rows_per_word: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """How the report groups it: a path is found by a search, whatever stands beside it."""
+        return "search" if PATH in self.scores else METHODS[self.method].kind
 
     def budget(self, n_features: int) -> int | None:
         """Masks that may be scored; ``None`` where ``rows`` say so."""
@@ -52,7 +57,7 @@ def ways(
     """The ways of methods.
 
     Args:
-        names: of methods in the registry; for ours ``flip``, ``jansen`` and ``path``.
+        names: of methods in the registry; for ours ``flip``, ``jansen``, ``path`` and ``shared``.
         keep: keep rates of ours.
         rows_per_word: forward passes for each word, for methods that can choose.
 
@@ -66,6 +71,8 @@ def ways(
     for name in names:
         if name == PATH:
             found += [_path(rows) for rows in rows_per_word]
+        elif name == SHARED:
+            found += [_shared(rows) for rows in rows_per_word]
         elif name == "flip":
             found += [_flip(rate, rows) for rate in keep for rows in rows_per_word]
         elif name == "jansen":
@@ -81,7 +88,7 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    return [*ESTIMATORS, PATH, *(name for name in TEXT_METHODS if name != "sobol")]
+    return [*ESTIMATORS, PATH, SHARED, *(name for name in TEXT_METHODS if name != "sobol")]
 
 
 def _other(method: str, name: str, rows: int | None) -> WordWay:
@@ -95,9 +102,18 @@ def _flip(keep: float, rows: int) -> WordWay:
 
 def _path(rows: int) -> WordWay:
     """The path of an explanation, whose budget it shares with the indices: a search."""
+    return _explanation(PATH, "Path, a search", PATH, rows)
+
+
+def _shared(rows: int) -> WordWay:
+    """The scores of the same explanation, whose path takes three eighths of the budget."""
+    return _explanation(SHARED, "Sobol signed, flip, beside the path", "signed", rows)
+
+
+def _explanation(name: str, title: str, score: str, rows: int) -> WordWay:
     return WordWay(
-        method="sobol", names=(f"{PATH}-{rows}",), titles=("Path, a search",), scores=(PATH,),
-        rows_per_word=rows, options={"path": True}, shown_as=PATH,
+        method="sobol", names=(f"{name}-{rows}",), titles=(title,), scores=(score,),
+        rows_per_word=rows, options={"path": True}, shown_as=name,
     )  # fmt: skip
 
 

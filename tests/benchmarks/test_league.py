@@ -8,7 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.imdb.__main__ import app
-from benchmarks.imdb.league import columns_of, differences_table, way, write_league
+from benchmarks.imdb.league import (
+    ATTRIBUTIONS,
+    OTHERS,
+    columns_of,
+    differences_table,
+    way,
+    write_league,
+)
 from benchmarks.imdb.seeds import TOP, agreement, seeds_rows
 from tests.benchmarks.samples import line, rows_of, run_of, written
 
@@ -24,6 +31,19 @@ LINES = [
     own("proxyspex", "ProxySPEX", 4, "b", 0.1),
     *(line(review, [0.6]) for review in "abc"),
     *(line(r, [0.2], "greedy", kind="search", title="Greedy search") for r in "abc"),
+]
+PATH = [
+    line(
+        r,
+        [0.25],
+        "path",
+        kind="search",
+        title="Path",
+        score="path",
+        variant="path-4",
+        rows_per_word=4,
+    )
+    for r in "abc"
 ]
 
 
@@ -43,18 +63,29 @@ def test_differences_are_of_the_reviews_that_both_have_seen(tmp_path: Path) -> N
     assert cells["ProxySPEX"]["4"].text == "-0.200"
     assert cells["ProxySPEX"]["4"].after.endswith("n = 1")
     assert cells["Occlusion"]["4"].text == "+0.300"
-    assert "Focused Sobol" not in cells
+    assert "Sobol signed, flip" not in cells
 
 
 def test_the_league_is_written(tmp_path: Path) -> None:
     write_league([written(tmp_path / "x.jsonl", LINES)], tmp_path / "league")
     told = (tmp_path / "league" / "report.md").read_text()
-    assert "| Focused Sobol | **0.300**" in told
+    assert "| Sobol signed, flip | **0.300**" in told
     assert "75 % |" in told
     assert "## tiny: Insertion" in told
     assert "## tiny: AOPC" in told
     assert told.count("| ProxySPEX |") == 1, "only among the differences: too few reviews for more"
     assert (tmp_path / "league" / "league.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_searches_are_listed_apart_and_not_marked(tmp_path: Path) -> None:
+    write_league([written(tmp_path / "x.jsonl", [*LINES, *PATH])], tmp_path / "league")
+    told = (tmp_path / "league" / "report.md").read_text().split("## tiny: difference")[0]
+    attributions, searches = told.split(f"| *{OTHERS}* |")
+    assert f"| *{ATTRIBUTIONS}* |" in attributions
+    assert "| Sobol signed, flip | **0.300**" in attributions
+    assert "| Path | 0.250" in searches
+    assert "88 % |" in searches
+    assert "| Greedy search | 0.200" in searches
 
 
 def test_agreement_is_that_of_the_highest_words() -> None:
