@@ -39,18 +39,21 @@ def word(page: Page, text: str) -> Locator:
     return page.locator(".w", has_text=re.compile(f"^{re.escape(text)}$")).first
 
 
-def contrasted(explanation: TextExplanation, one: str, other: str) -> TextExplanation:
-    """As `contrast` makes it, with the numbers of one label."""
-    name = f"{one} rather than {other}"
-    words = [replace(w, scores={name: w.scores[one]} if w.scores else {}) for w in explanation.words]
-    return replace(
-        explanation,
-        words=tuple(words),
-        label=name,
-        sums={name: explanation.sums[one]},
-        advised={},
-        settings={**explanation.settings, "contrast": [one, other]},
-    )
+def bars_of(page: Page) -> list[tuple[str, str]]:
+    """Names and numbers of the bars, as they are seen."""
+    names = page.locator(".bar button").all_text_contents()
+    values = page.locator(".bar .value").evaluate_all("all => all.map((v) => v.firstChild.data)")
+    return [(name, plus_minus(value)) for name, value in zip(names, values, strict=True)]
+
+
+def choose(page: Page | Locator, name: str) -> None:
+    """A label or a measure."""
+    page.locator(".choice").get_by_text(name, exact=True).click()
+
+
+def plus_minus(text: str) -> str:
+    """Numbers as Python writes them."""
+    return text.replace("\u2212", "-")
 
 
 def with_measures(explanation: TextExplanation, text: str, **numbers: Any) -> TextExplanation:
@@ -62,3 +65,15 @@ def with_measures(explanation: TextExplanation, text: str, **numbers: Any) -> Te
         for w in explanation.words
     ]
     return replace(explanation, words=tuple(words))
+
+
+def topics(texts: list[str]) -> np.ndarray:
+    """Three labels; a goal and a penalty help each other."""
+    counts = np.array([[t.count("goal"), t.count("vote"), t.count("star")] for t in texts], float)
+    counts[:, 0] += [2.0 * ("goal" in t and "penalty" in t) for t in texts]
+    odds = np.exp(counts)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+TOPICS = ["sports", "politics", "film"]
+NEWS = "A star and a goal, a penalty and a vote"

@@ -72,7 +72,8 @@ def test_every_card_has_its_own_summary(look: Look) -> None:
             f"sobol: {MEASURE_NOTES['score']}; occlusion: {MEASURE_NOTES['own score']}"
         )
         page.get_by_text("effect", exact=True).click()
-        expect(page.locator(".meaning")).to_have_text(MEASURE_NOTES["effect"])
+        meaning = MEASURE_NOTES["effect"].replace("log-odds", "score")  # of a function
+        expect(page.locator(".meaning")).to_have_text(meaning)
         assert page.locator(".card").nth(1).locator(".bar, .w.for, .w.against").count() == 0
 
 

@@ -8,9 +8,21 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.render.conftest import Look
-from tests.render.samples import TEXT, explained, length, word
+from tests.render.samples import (
+    NEWS,
+    TEXT,
+    TOPICS,
+    bars_of,
+    choose,
+    explained,
+    length,
+    plus_minus,
+    topics,
+    word,
+)
 from textsobol import TextExplainer
 from textsobol.render.page import explanation_html, notebook_html
+from textsobol.render.summary import MEASURES, flip_sentence, summary
 
 # Colours as they are seen, of every word: its own over those that lie behind it.
 CONTRAST = """() => {
@@ -32,22 +44,58 @@ CONTRAST = """() => {
 
 
 def test_the_text_stands_as_it_was_written(look: Look) -> None:
-    with look(explanation_html(explained())) as page:
+    explanation = explained()
+    with look(explanation_html(explanation)) as page:
         assert page.locator(".text").inner_text() == TEXT
-        assert page.locator("h1").inner_text() == "NEGATIVE 88.1%"
-        for name, value in explained().probabilities.items():
-            assert f"{name}{value:.3f}" in page.locator("fieldset.label").inner_text().replace(
-                "\n", ""
-            )
+        assert page.locator("h1").inner_text() == "NEGATIVE 88.1\u00a0%"
+        labels = page.locator("fieldset.label").inner_text().replace("\n", "")
+        for name, value in explanation.probabilities.items():
+            assert f"{name}{value:.3f}" in labels
         footer = page.locator("footer").inner_text()
         for fact in ("sentiment", "sobol", "flip", "budget 513", "seed 0", "textsobol 0.1.0"):
             assert fact in footer
 
 
-def test_words_are_coloured_by_their_sign(look: Look) -> None:
+def test_it_begins_with_sentences(look: Look) -> None:
+    explanation = replace(explained(), advised={"NEGATIVE": 4000})
+    assert explanation.flip is not None
+    with look(explanation_html(explanation)) as page:
+        lines = [summary(explanation), flip_sentence(explanation), explanation.advice]
+        assert page.locator(".summary, .flip, .advice").all_text_contents() == lines
+        assert page.locator(".flip em").all_inner_texts() == list(explanation.flip.texts)
+        assert explanation.top(1)[0].name in page.locator(".summary em").all_inner_texts()
+        choose(page, "POSITIVE")
+        other = explanation.for_label("POSITIVE")
+        assert page.locator(".summary, .flip").all_text_contents() == [summary(other), lines[1]]
+        expect(page.locator(".advice")).to_be_hidden()
+
+
+def test_it_says_how_the_log_odds_add_up(look: Look) -> None:
     explanation = explained()
     with look(explanation_html(explanation)) as page:
-        spans = page.locator(".w").all()
+        for label in ("NEGATIVE", "POSITIVE"):
+            choose(page, label)
+            sums = explanation.sums[label]
+            said = plus_minus(page.locator(".sums").inner_text())
+            baseline, additive, remainder, value = map(float, re.findall(r"[+-]?\d+\.\d\d", said))
+            assert baseline == pytest.approx(sums.baseline, abs=0.006)
+            assert additive == pytest.approx(sums.additive, abs=0.006)
+            assert value == pytest.approx(sums.value, abs=0.006)
+            assert baseline + additive + remainder == pytest.approx(value), "as they are read"
+            assert "(score)" in said
+            assert f"cause {100 * sums.additive_share:.0f} % of the variation" in said
+    with look(explanation_html(explained(method="occlusion"))) as page:
+        expect(page.locator(".sums")).to_be_hidden()
+    with look(explanation_html(TextExplainer()("dull film"))) as page:
+        assert "(log-odds)" in page.locator(".sums").inner_text()
+        choose(page, "effect")
+        assert page.locator(".meaning").inner_text() == MEASURES["effect"]
+
+
+def test_words_are_coloured_by_their_sign_as_the_legend_says(look: Look) -> None:
+    explanation = explained()
+    with look(explanation_html(explanation)) as page:
+        spans = page.locator(".texts .w").all()
         assert len(spans) == len(explanation.words)
         for span, own in zip(spans, explanation.words, strict=True):
             score = explanation.score_of(own).score
@@ -55,101 +103,158 @@ def test_words_are_coloured_by_their_sign(look: Look) -> None:
             strong = abs(score) > 0.02
             assert ("for" in classes) == (strong and score > 0), own.text
             assert ("against" in classes) == (strong and score < 0), own.text
+        colour = "e => getComputedStyle(e).backgroundColor"
+        strongest = word(page, explanation.top(1)[0].word).evaluate(colour)
+        legend = page.locator(".legend:visible")
+        assert legend.locator("i.for").first.evaluate(colour) == strongest
+        assert legend.locator(".side").all_inner_texts() == [
+            "for NEGATIVE (blue, solid)",
+            "against it (orange, dashed)",
+        ]
+        choose(page, "share")
+        assert legend.locator(".side").all_inner_texts() == ["matters for NEGATIVE"]
 
 
 def test_a_click_shows_another_label(look: Look) -> None:
     explanation = explained()
     with look(explanation_html(explanation)) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
-        page.get_by_text("POSITIVE", exact=True).click()
+        choose(page, "POSITIVE")
         expect(word(page, "awful")).to_have_class(re.compile(r"\bagainst\b"))
-        expect(page.locator(".reading")).to_contain_text("speak for POSITIVE")
-        first = page.locator(".bar").first.inner_text().split()
-        text, score, _ = explanation.for_label("POSITIVE").top(1)[0]
-        assert first[0] == text
-        assert first[1].replace("\u2212", "-").startswith(f"{score:+.3f}")
+        best = explanation.for_label("POSITIVE").top(1)[0]
+        assert bars_of(page)[0] == (best.name, f"{best.score:+.3f}")
+        assert page.locator(".legend:visible .target").inner_text() == "POSITIVE"
 
 
-def test_measures_can_be_switched(look: Look) -> None:
+def test_measures_have_names_for_people_and_a_line_each(look: Look) -> None:
     explanation = explained()
+    fields = {"score": "score", "share": "total", "alone": "first", "effect": "effect"}
     with look(explanation_html(explanation)) as page:
-        page.get_by_text("first order", exact=True).click()
-        expect(word(page, "awful")).to_have_class(re.compile(r"\bshare\b"))
-        shown = {
-            row.locator("button").inner_text(): float(
-                row.locator(".value").evaluate("e => e.firstChild.data")
-            )
-            for row in page.locator(".bar").all()[:4]
-        }
-        for own in explanation.words:
-            if own.text in shown and own.text != "The":
-                assert shown[own.text] == pytest.approx(explanation.score_of(own).first, abs=6e-4)
-        page.get_by_text("total", exact=True).click()
-        ranked = sorted((explanation.score_of(w).total for w in explanation.words), reverse=True)
-        value = page.locator(".bar .value").first.evaluate("e => e.firstChild.data")
-        assert float(value) == pytest.approx(ranked[0], abs=6e-4)
+        assert page.locator("fieldset.measure label").all_inner_texts() == list(MEASURES)
+        for measure, field in fields.items():
+            choose(page, measure)
+            meaning = MEASURES[measure].replace("log-odds", "score")  # of a function
+            assert page.locator(".meaning").inner_text() == meaning
+            values = [getattr(explanation.score_of(w), field) for w in explanation.words]
+            wanted = sorted(map(abs, values), reverse=True)[:4]
+            shown = [value for _, value in bars_of(page)[:4]]
+            assert [abs(float(value)) for value in shown] == pytest.approx(wanted, abs=6e-4)
+            has_sign = measure in ("score", "effect")
+            assert all((value[0] in "+-") == has_sign for value in shown)
+            expect(word(page, "awful")).to_have_class(re.compile("for" if has_sign else "share"))
 
 
-def test_hovering_tells_a_words_numbers(look: Look) -> None:
+def test_hovering_shows_all_that_is_known_of_a_word(look: Look) -> None:
     explanation = explained()
-    own = next(w for w in explanation.words if w.text == "awful")
-    score = explanation.score_of(own)
+    own = next(each for each in explanation.top(99) if each.word == "awful")
+    rank = [each.word for each in explanation.top(99)].index("awful") + 1
     with look(explanation_html(explanation)) as page:
         word(page, "awful").hover()
-        told = page.locator("#details").inner_text().replace("\u2212", "-")
-        rank = [text for text, _, _ in explanation.top(99)].index("awful") + 1
-        for expected in (
-            f"{score.score:+.3f}", f"{score.low:+.3f} to {score.high:+.3f}", f"{score.first:.3f}",
-            f"{rank} of 18", f"{score.effect:+.2f}",
-        ):  # fmt: skip
-            assert expected in told
+        shown = plus_minus(page.locator("#details").inner_text()).split("\n")
+        assert shown[0] == "awful"
+        rows = dict(zip(shown[1::2], shown[2::2], strict=True))
+        assert rows["score"] == f"{own.score:+.3f} ({own.low:+.3f} to {own.high:+.3f})"
+        assert rows["share"].startswith(f"{own.total:.3f} (")
+        assert rows["alone"].startswith(f"{own.first:.3f} (")
+        assert rows["effect"].startswith(f"{own.effect:+.2f} (")
+        assert rows["rank"] == f"{rank} of 18"
+        assert "how sure" not in rows
         page.mouse.move(5, 5)
         expect(page.locator("#details")).to_be_hidden()
 
 
-def test_the_bars_and_their_error_bars_are_to_scale(look: Look) -> None:
+def test_the_bars_and_their_intervals_are_to_scale(look: Look) -> None:
     explanation = explained()
     with look(explanation_html(explanation)) as page:
         ends = [explanation.score_of(w) for w in explanation.words]
         low, high = min(0.0, *(s.low for s in ends)), max(s.high for s in ends)
-        text, score, interval = explanation.top(1)[0]
+        best = explanation.top(1)[0]
         row = page.locator(".bar").first
-        assert row.locator("button").inner_text() == text
+        assert row.locator("button").inner_text() == best.name
         track = row.locator(".track").bounding_box()
         assert track is not None
-        for part, (left, right) in {".fill": sorted((0.0, score)), ".error": interval}.items():
+        scale = track["width"] / (high - low)
+        parts = {".fill": sorted((0.0, best.score)), ".error": (best.low, best.high)}
+        for part, (left, right) in parts.items():
             box = row.locator(part).bounding_box()
             assert box is not None
-            scale = track["width"] / (high - low)
             assert box["x"] - track["x"] == pytest.approx((left - low) * scale, abs=1)
             assert box["width"] == pytest.approx((right - left) * scale, abs=1)
 
 
-def test_the_slider_strikes_words_and_tells_what_is_left(look: Look) -> None:
-    explanation = explained(whatif=True)
-    steps = explanation.whatif["NEGATIVE"]
+def test_the_slider_strikes_words_and_says_what_is_left(look: Look) -> None:
+    explanation = explained()
+    assert explanation.path is not None
+    steps = explanation.path.steps
     turned = next(k for k, step in enumerate(steps, start=1) if step.prediction == "POSITIVE")
     with look(explanation_html(explanation)) as page:
+        expect(page.locator(".slider-place")).to_contain_text("search")
         slider = page.get_by_role("slider")
         slider.focus()
         for k, step in enumerate(steps[:turned], start=1):
             page.keyboard.press("ArrowRight")
-            gone = page.locator(".w.gone").all_inner_texts()
-            assert sorted(gone) == sorted(explanation.words[s.word].text for s in steps[:k])
-            expect(page.locator(".after")).to_contain_text(f"\u2192 {step.probability:.3f}")
+            gone = page.locator(".texts .w.gone").all_inner_texts()
+            wanted = [explanation.words[word].text for step in steps[:k] for word in step.words]
+            assert sorted(gone) == sorted(wanted)
+            left = step.probabilities["NEGATIVE"]
+            expect(page.locator(".after")).to_contain_text(f"NEGATIVE 0.881 \u2192 {left:.3f}")
         expect(page.locator(".after")).to_contain_text("the prediction is now POSITIVE")
         assert "POSITIVE" in (slider.get_attribute("aria-valuetext") or "")
-        assert page.locator("svg.curve circle").count() == len(steps) + 2
-        page.get_by_text("POSITIVE", exact=True).click()
-        assert int(slider.input_value()) <= len(explanation.whatif["POSITIVE"])
+        for label in ("NEGATIVE", "POSITIVE"):  # the same deletions, the curve of the label
+            choose(page, label)
+            curve = page.locator("svg.curve").get_attribute("aria-label") or ""
+            assert curve.startswith(f"Probability of {label}")
+            values = [explanation.probabilities[label], *(s.probabilities[label] for s in steps)]
+            assert [float(v) for v in re.findall(r"\d\.\d+", curve)] == pytest.approx(
+                values, abs=6e-4
+            )
+            expect(page.locator(".after")).to_contain_text(
+                f"{label} {values[0]:.3f} \u2192 {values[turned]:.3f}"
+            )
 
 
-def test_without_whatif_there_is_no_slider(look: Look) -> None:
-    with look(explanation_html(explained())) as page:
+def test_the_note_of_the_turn_is_inside_of_the_curve(look: Look) -> None:
+    explanation = explained("good awful but")
+    assert explanation.path is not None
+    assert [step.prediction for step in explanation.path.steps] == ["NEGATIVE"]
+    with look(explanation_html(explanation)) as page:
+        curve, note = (
+            page.locator(where).bounding_box()
+            for where in ("svg.curve", "svg.curve text >> nth=-1")
+        )
+        assert curve is not None
+        assert note is not None
+        assert page.locator("svg.curve text").last.text_content() == "now NEGATIVE"
+        assert curve["x"] <= note["x"]
+        assert note["x"] + note["width"] <= curve["x"] + curve["width"]
+
+
+def test_without_a_path_there_is_no_slider(look: Look) -> None:
+    with look(explanation_html(explained(path=False))) as page:
+        assert page.locator(".bar").count() > 0
         assert page.get_by_role("slider").count() == 0
+        assert page.locator(".slider-place:visible, svg.curve, .flip:visible").count() == 0
 
 
-def test_pairs_are_marked_on_hover(look: Look) -> None:
+def test_a_contrast_has_no_probability(look: Look) -> None:
+    explanation = TextExplainer(topics, labels=TOPICS)(NEWS).contrast("sports", "politics")
+    with look(explanation_html(explanation)) as page:
+        assert page.locator("h1").inner_text().startswith("sports 7")
+        assert page.locator("fieldset.label label").all_inner_texts() == [
+            "sports rather than politics"
+        ]
+        assert page.locator(".part-of").count() == 0
+        best = explanation.top(1)[0]
+        assert bars_of(page)[0] == (best.name, f"{best.score:+.3f}")
+        assert page.locator(".summary").inner_text() == summary(explanation)
+        assert "difference)" in page.locator(".sums").inner_text()
+        choose(page, "effect")
+        assert page.locator(".meaning").inner_text().endswith("difference")
+        page.get_by_role("slider").fill("1")
+        expect(page.locator(".after")).to_contain_text("sports 0.")
+
+
+def test_pairs_are_marked_on_hover_and_listed(look: Look) -> None:
     explanation = explained("this is not a good film", interactions=2)
     with look(explanation_html(explanation.for_label("POSITIVE"))) as page:
         before = page.locator(".text").bounding_box(), word(page, "film").bounding_box()
@@ -161,17 +266,22 @@ def test_pairs_are_marked_on_hover(look: Look) -> None:
         assert effect < 0
         expect(word(page, "good")).to_have_attribute("data-pair", f"\u2212{-effect:.2f}")
         expect(page.locator("#details")).to_contain_text("good")
+        together = page.locator(".together").inner_text()
+        assert plus_minus(together).endswith(f"not and good {effect:+.2f}"), "exact: no interval"
+        assert "exact" in together
 
 
 def test_the_keyboard_reaches_everything(look: Look) -> None:
-    with look(explanation_html(explained(whatif=True))) as page:
+    explanation = explained()
+    strong = [each for each in explanation.top(15) if abs(each.score) >= 0.0005]
+    with look(explanation_html(explanation)) as page:
         active = "document.activeElement"
         page.keyboard.press("Tab")
         assert page.evaluate(f"{active}.value") == "NEGATIVE"
         page.keyboard.press("ArrowRight")
-        expect(page.locator(".reading")).to_contain_text("speak for POSITIVE")
+        expect(page.locator(".summary")).to_contain_text("for POSITIVE")
         page.keyboard.press("Tab")
-        assert page.evaluate(f"{active}.value") == "signed"
+        assert page.evaluate(f"{active}.value") == "score"
         page.keyboard.press("Tab")
         assert page.evaluate(f"{active}.textContent") == "The"
         page.keyboard.press("ArrowRight")
@@ -187,7 +297,7 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
         page.keyboard.press("Tab")
         assert page.evaluate(f"{active}.parentElement.className").startswith("bar")
         expect(page.locator("#details")).to_be_visible()
-        for _ in range(15):
+        for _ in strong:
             page.keyboard.press("Tab")
         assert page.evaluate(f"{active}.textContent") == "all 18"
         page.keyboard.press("Enter")
@@ -196,12 +306,11 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_in_light_and_dark(look: Look, scheme: str) -> None:
-    explanation = explained(TEXT, whatif=True)
-    with look(explanation_html(explanation), color_scheme=scheme) as page:
+    with look(explanation_html(explained()), color_scheme=scheme) as page:
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", ground))) > 382) == (scheme == "light")
-        for measure in ("signed", "total"):
-            page.get_by_text(measure, exact=True).click()
+        for measure in ("score", "share"):
+            choose(page, measure)
             assert min(page.evaluate(CONTRAST)) >= 4.5
         page.get_by_role("slider").fill("2")
         assert min(page.evaluate(CONTRAST)) >= 4.5
@@ -212,7 +321,7 @@ def test_it_can_be_read_in_light_and_dark(look: Look, scheme: str) -> None:
 
 def test_a_phone_shows_it_without_scrolling_sideways(look: Look) -> None:
     phone = {"viewport": {"width": 375, "height": 700}, "has_touch": True, "is_mobile": True}
-    with look(explanation_html(explained(whatif=True)), **phone) as page:
+    with look(explanation_html(explained()), **phone) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         word(page, "awful").tap()
         box = page.locator("#details").bounding_box()
@@ -225,7 +334,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(look: Look) -> None:
 
 
 def test_on_paper_the_colours_stay_and_the_controls_go(look: Look) -> None:
-    with look(explanation_html(explained(whatif=True)), color_scheme="dark") as page:
+    with look(explanation_html(explained()), color_scheme="dark") as page:
         page.emulate_media(media="print")
         assert (
             page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -243,17 +352,14 @@ def test_without_scripts_the_colours_and_the_list_are_there(look: Look) -> None:
     explanation = explained()
     with look(explanation_html(explanation), java_script_enabled=False) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
-        table = page.locator("noscript table").inner_text()
-        assert explanation.top(1)[0][0] in table
-        assert "95 % interval" in table
-    focused = explained("a good or awful film", method="focus")
-    (best,) = focused.top(1)
-    total = focused.score_of(focused.words[focused.ranking[0]]).total
-    share = f"{total:.2f} ({total:.2f} to {total:.2f})"
-    with look(explanation_html(focused), java_script_enabled=False) as page:
-        rows = page.locator("noscript table tr").all_inner_texts()
-        assert rows[0].split("\t") == ["word", "score", "share of the variation (95 %)"]
-        assert rows[1].split("\t") == [best[0], f"{best[1]:+.3f}", share]
+        assert page.locator(".summary").inner_text() == summary(explanation)
+        rows = [plus_minus(row) for row in page.locator("noscript table tr").all_inner_texts()]
+        best = explanation.top(1)[0]
+        interval = f"{best.low:+.3f} to {best.high:+.3f}"
+        assert rows[0].split("\t") == ["word", "score", "95 % interval"]
+        assert rows[1].split("\t") == [best.name, f"{best.score:+.3f}", interval]
+    with look(explanation_html(explained("awful good")), java_script_enabled=False) as page:
+        assert page.locator("noscript table tr").nth(1).inner_text().endswith("exact")
 
 
 def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:
@@ -266,11 +372,11 @@ def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:
 
 
 def test_a_function_without_probabilities_has_scores(look: Look) -> None:
-    explanation = TextExplainer(length, labels=["length"])("some words are longer", whatif=True)
+    explanation = TextExplainer(length, labels=["length"])("some words are longer")
     with look(explanation_html(explanation)) as page:
         value = explanation.probabilities["length"]
         assert page.locator("h1").inner_text() == f"length {value:.3f}"
-        assert page.locator(".choice .share").count() == 0
+        assert page.locator(".part-of").count() == 0
         label = page.locator("svg.curve").get_attribute("aria-label") or ""
         assert label.startswith("Score of length")
 

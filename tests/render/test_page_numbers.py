@@ -2,26 +2,16 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.render.conftest import Look
-from tests.render.samples import explained, length, word
+from tests.render.samples import bars_of, choose, explained, length, with_measures, word
 from textsobol import TextExplainer
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
-
-
-def shown_ranking(page: Page) -> list[tuple[str, str]]:
-    names = page.locator(".bar button").all_text_contents()
-    values = page.locator(".bar .value").evaluate_all("all => all.map((v) => v.firstChild.data)")
-    return [
-        (name.split(" (")[0], value.replace("\u2212", "-"))
-        for name, value in zip(names, values, strict=True)
-    ]
 
 
 def test_scores_beyond_one_keep_their_values_and_places(look: Look) -> None:
@@ -33,10 +23,10 @@ def test_scores_beyond_one_keep_their_values_and_places(look: Look) -> None:
 
     text = " ".join(f"w{k}." for k in range(60))
     explanation = TextExplainer(wave)(text, estimator="jansen", rows=32)
-    assert explanation.top(1)[0][1] > 1, "Jansen's estimator can do that"
+    assert explanation.top(1)[0].score > 1, "Jansen's estimator can do that"
     with look(explanation_html(explanation)) as page:
-        expected = [(word, f"{score:+.3f}") for word, score, _ in explanation.top(15)]
-        assert shown_ranking(page) == expected
+        expected = [(each.name, f"{each.score:+.3f}") for each in explanation.top(15)]
+        assert bars_of(page) == expected
 
 
 def test_small_scores_of_long_texts_keep_their_places(look: Look) -> None:
@@ -49,139 +39,155 @@ def test_small_scores_of_long_texts_keep_their_places(look: Look) -> None:
     explanation = TextExplainer(additive)(" ".join(places), method="sobol", rows=2)
     with look(explanation_html(explanation)) as page:
         page.locator("button.more").click()
-        names = [name for name, _ in shown_ranking(page)]
-        assert names[:200] == [word for word, _, _ in explanation.top(200)]
+        names = [name for name, _ in bars_of(page)]
+        assert names[:200] == [each.name for each in explanation.top(200)]
 
 
-def test_first_order_below_zero_is_no_share(look: Look) -> None:
+def test_a_share_alone_below_zero_is_no_share(look: Look) -> None:
     explanation = explained()
-    scores = [-0.4, 0.3, 0.1, -0.2]
-    words = tuple(
-        replace(w, scores={label: replace(s, first=first) for label, s in w.scores.items()})
-        for w, first in zip(explanation.words, [*scores, *[0.0] * 99], strict=False)
-    )
-    with look(explanation_html(replace(explanation, words=words))) as page:
-        page.get_by_text("first order", exact=True).click()
-        assert [value for _, value in shown_ranking(page)[:2]] == ["0.300", "0.100"]
-        assert "share" not in (page.locator(".w").first.get_attribute("class") or "")
-
-
-def test_the_note_says_which_measures_have_intervals(look: Look) -> None:
-    explanation = explained(method="focus", budget=150)
-    assert math.isnan(explanation.score_of(explanation.words[0]).low)
-    assert 1 < explanation.settings["base_rows"] < 8
+    for text, value in {"film": -0.4, "not": 0.3, "good": 0.1}.items():
+        explanation = with_measures(explanation, text, first=value, first_low=-0.5, first_high=0.5)
     with look(explanation_html(explanation)) as page:
-        note = page.locator(".interval-note")
-        expect(note).to_have_text("without intervals")
-        page.get_by_text("total", exact=True).click()
-        expect(note).to_have_text("with rough intervals")
-        page.get_by_text("signed", exact=True).click()
-        expect(note).to_have_text("without intervals")
+        choose(page, "alone")
+        names = [name for name, _ in bars_of(page)]
+        assert names[0] == "not"
+        assert "film" not in names
+        assert "share" not in (word(page, "film").get_attribute("class") or "")
 
 
-def test_what_a_method_does_not_tell_is_not_shown(look: Look) -> None:
-    explanation = explained()
-    told = ("low", "high", "total", "first", "first_low", "first_high", "effect", "stability")
-    unknown = dict.fromkeys(told, math.nan)
-    words = tuple(
-        replace(w, scores={label: replace(s, **unknown) for label, s in w.scores.items()})
-        for w in explanation.words
-    )
-    with look(explanation_html(replace(explanation, words=words))) as page:
+def test_repeated_words_have_numbers_and_none_is_plus_zero(look: Look) -> None:
+    explanation = with_measures(explained("very good, very bad, very fine"), "bad", score=4e-4)
+    with look(explanation_html(explanation)) as page:
+        page.locator("button.more").click()
+        shown = dict(bars_of(page))
+        assert set(shown) == {"very (1)", "good", "very (2)", "bad", "very (3)", "fine"}
+        assert shown["bad"] == "0"
+        assert page.locator(".bar .fill").count() == 2
+        assert "0.000" not in page.locator(".card").inner_text()
+
+
+def test_exact_results_say_so_and_have_no_intervals(look: Look) -> None:
+    explanation = explained("an awful film")
+    assert explanation.is_exact
+    with look(explanation_html(explanation)) as page:
+        expect(page.locator(".interval-note")).to_have_text("exact")
         assert page.locator(".bar .error").count() == 0
-        assert page.locator("input[value=total]").is_disabled()
         word(page, "awful").hover()
-        box = page.locator("#details").inner_text()
-        assert "rank" in box
-        assert "interval" not in box
+        expect(page.locator("#details")).to_contain_text("+1.000, exact")
+        assert "95 %" not in page.locator("body").inner_text()
+
+
+def test_words_that_work_both_ways_have_no_direction(look: Look) -> None:
+    def either(texts: list[str]) -> list[float]:
+        return [("good" in text) != ("bad" in text) + 0.5 * ("fine" in text) for text in texts]
+
+    with look(explanation_html(TextExplainer(either)("good bad fine"))) as page:
+        for text, is_unclear in {"good": True, "bad": True, "fine": False}.items():
+            bar = page.locator(".bar", has_text=text)
+            assert (bar.locator(".fill.unclear").count() == 1) == is_unclear, text
+        expect(page.locator(".doubt")).to_contain_text("as much against it")
+        word(page, "good").hover()
+        expect(page.locator("#details")).to_contain_text("no direction on average")
+
+
+def test_intervals_that_reach_zero_say_what_is_unclear(look: Look) -> None:
+    explanation = explained()
+    unclear = {"score": 0.2, "low": -0.1, "high": 0.3, "total": 0.2, "total_high": 0.3}
+    explanation = with_measures(explanation, "film", **unclear, total_low=0.1)
+    explanation = with_measures(explanation, "music", **unclear, total_low=0.0)
+    said = {"film": "direction unclear", "music": "may be 0", "awful": ""}
+    with look(explanation_html(explanation)) as page:
+        expect(page.locator(".doubt")).to_contain_text("the interval reaches 0")
+        for text, doubt in said.items():
+            bar = page.locator(".bar", has_text=text)
+            assert (bar.locator(".fill.unclear").count() == 1) == bool(doubt)
+            assert bar.locator(".value").inner_text().endswith(doubt)
+            word(page, text).hover()
+            assert ("how sure" in page.locator("#details").inner_text()) == bool(doubt)
+            expect(page.locator("#details")).to_contain_text(doubt)
+            page.keyboard.press("Escape")  # the box may lie over the next word
+        choose(page, "share")  # the share of the one is known to differ from 0
+        assert page.locator(".bar", has_text="film").locator(".unclear").count() == 0
+        assert page.locator(".bar", has_text="music").locator(".unclear").count() == 1
+    with look(explanation_html(explanation), java_script_enabled=False) as page:
+        rows = page.locator("noscript table").inner_text()
+        assert "direction unclear" in rows
+        assert "may be 0" in rows
+
+
+def test_a_method_that_only_scores_has_only_a_score(look: Look) -> None:
+    explanation = explained(method="occlusion")
+    assert math.isnan(explanation.top(1)[0].total)
+    with look(explanation_html(explanation)) as page:
+        expect(page.locator(".interval-note")).to_have_text("no intervals")
+        assert page.locator(".bar .error").count() == 0
+        for measure in ("share", "alone", "effect"):
+            assert page.locator(f"input[value={measure}]").is_disabled()
+        word(page, "awful").hover()
+        assert re.match(r"awful\s+score\s+\S+\s+rank\s+\d", page.locator("#details").inner_text())
         assert "NaN" not in page.locator("body").inner_text()
 
 
-def test_focused_scores_stand_beside_the_total_index(look: Look) -> None:
-    explanation = explained(method="focus", budget=60)
-    awful = next(w for w in explanation.words if w.text == "awful")
-    score = explanation.score_of(awful)
-    with look(explanation_html(explanation)) as page:
-        word(page, "awful").hover()
-        box = page.locator("#details").inner_text()
-        assert f"{abs(score.score):.3f}" in box
-        assert f"{score.total:.3f}" in box
-        assert "interval" not in box
-        page.locator("label", has_text="total").click()
-        values = [float(value) for _, value in shown_ranking(page)]
-        totals = [explanation.score_of(w).total for w in explanation.words if w.status == "scored"]
-        assert values == pytest.approx(sorted(totals, reverse=True)[: len(values)], abs=1e-3)
+def test_one_base_mask_gives_no_interval(look: Look) -> None:
+    with look(explanation_html(explained(rows=1))) as page:
+        expect(page.locator(".interval-note")).to_have_text("no intervals at this budget")
+        assert page.locator(".bar").count() > 0
+        assert page.locator(".bar .error, .bar .unclear").count() == 0
 
 
-def test_words_that_share_a_score_say_so(look: Look) -> None:
-    explanation = explained(method="focus", budget=10)
+def test_words_masked_as_one_are_listed_once(look: Look) -> None:
+    explanation = explained(budget=10)
     n_shared = sum(w.shared_by > 1 for w in explanation.words)
     assert n_shared > 0
     with look(explanation_html(explanation)) as page:
-        expect(page.locator(".reading", has_text="too few forward passes")).to_contain_text(
-            f"{n_shared} words share"
-        )
-        shared = next(w for w in explanation.words if w.shared_by > 1)
-        word(page, shared.text).hover()
-        assert f"with {shared.shared_by - 1} other" in page.locator("#details").inner_text()
-        assert "NaN" not in page.locator("body").inner_text()
-    assert f"{n_shared} words share the score of a group" in str(explanation)
-
-
-def test_words_that_share_a_score_have_no_index(look: Look) -> None:
-    text = "plain words that say nothing at all here " * 8 + "an awful film"
-    explanation = explained(text, method="focus", budget=40)
-    n_shared = sum(w.shared_by > 1 for w in explanation.words)
-    assert 0 < n_shared < len(explanation.words)
-    with look(explanation_html(explanation)) as page:
-        page.locator("label", has_text="total").click()
-        assert 0 < len(shown_ranking(page)) <= len(explanation.words) - n_shared
-        assert "NaN" not in page.locator("body").inner_text()
+        expect(page.locator(".card > .note").first).to_contain_text(f"{n_shared} words were masked")
+        page.locator("button.more").click()
+        listed = explanation.top(99)
+        assert len(listed) < len(explanation.words)
+        wanted = [(" ".join(each.name.split()), f"{each.score:+.3f}") for each in listed]
+        zero = ("+0.000", "-0.000")
+        assert bars_of(page) == [(name, "0" if v in zero else v) for name, v in wanted]
+        group = next(each for each in listed if each.shared_by > 1)
+        first = next(k for k, w in enumerate(explanation.words) if w.start == group.start)
+        page.locator(".texts .w").nth(first).hover()
+        expect(page.locator("#details")).to_contain_text(f"{group.shared_by} words, masked as one")
+        assert page.locator(".texts .w.looked").count() == group.shared_by
 
 
 def test_ties_rank_on_the_page_as_they_do_in_python(look: Look) -> None:
     def either(texts: list[str]) -> list[float]:
         return [float("fine" in text or "good" in text) for text in texts]
 
-    text = "ok and fine and good and all that is said besides of it"
-    explanation = TextExplainer(either)(text, method="focus", budget=60)
+    explanation = TextExplainer(either)("ok and fine and good and all")
+    one, other = explanation.top(2)
+    assert one.score == other.score
     with look(explanation_html(explanation)) as page:
-        assert [name for name, _ in shown_ranking(page)[:2]] == [
-            name for name, *_ in explanation.top(2)
-        ]
+        assert [name for name, _ in bars_of(page)[:2]] == [one.name, other.name]
 
 
-def test_a_method_without_signs_does_not_tell_for_from_against(look: Look) -> None:
+def test_a_method_without_signs_does_not_split_for_from_against(look: Look) -> None:
     explanation = explained(method="greedy")
     assert explanation.settings["signed"] is False
     with look(explanation_html(explanation)) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bshare\b"))
-        assert page.locator(".w.for, .w.against").count() == 0
-        expect(page.locator(".reading")).to_contain_text("does not tell for from against")
-
-
-def test_one_base_row_tells_no_interval(look: Look) -> None:
-    with look(explanation_html(explained(rows=1))) as page:
-        assert page.locator(".bar").count() > 0
-        assert page.locator(".bar .error").count() == 0
+        assert page.locator(".texts .w.for, .texts .w.against").count() == 0
+        expect(page.locator(".legend:visible")).to_contain_text("without a direction")
+        assert not any(value[0] in "+-" for _, value in bars_of(page))
 
 
 @pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
-def test_labels_without_deletions_say_so(look: Look) -> None:
+def test_labels_may_be_called_what_objects_have(look: Look) -> None:
     def many(texts: list[str]) -> list[list[float]]:
         return [[k + (k == 0) * 0.1 * t.count("joy") for k in range(7)] for t in texts]
 
     names = ["constructor", "toString", "__proto__", "d", "e", "f", "g"]
-    explanation = TextExplainer(many, labels=names)("such joy", whatif=True)
-    with look(explanation_html(explanation.for_label("constructor"))) as page:
-        assert page.locator(".bar button").first.inner_text() == "joy"
-        expect(page.locator(".after")).to_contain_text("for the likeliest labels only")
-    asked = TextExplainer(many, labels=names)("such joy", whatif=True, label="constructor")
-    with look(explanation_html(asked)) as page:
-        page.get_by_role("slider").fill("1")
-        assert page.locator(".w.gone").all_inner_texts() == ["joy"]
-        page.get_by_text("toString", exact=True).click()
-        expect(page.locator(".reading")).to_contain_text("toString")
+    explanation = TextExplainer(many, labels=names)("such joy")
+    with look(explanation_html(explanation)) as page:
+        for name in names[:3]:
+            choose(page, name)
+            assert name in page.locator(".summary").inner_text()
+        choose(page, "constructor")
+        assert bars_of(page)[0][0] == "joy"
 
 
 def test_the_box_can_be_reached_with_the_pointer(look: Look) -> None:

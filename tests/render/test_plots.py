@@ -14,7 +14,8 @@ import pytest
 from textsobol import TextExplainer, TextExplanation
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.plots import plot, save_plot
-from textsobol.text.explanation import Deletion, Word, WordScore
+from textsobol.text.records import Deletion, Measures, Word
+from textsobol.text.records import Path as DeletionPath
 
 matplotlib.use("Agg")
 
@@ -69,14 +70,21 @@ def of_words(texts: list[str], label: str = "yes") -> TextExplanation:
     """An explanation of words that no cutter of texts would find."""
     scores = [(-1) ** k / (k + 1) for k in range(len(texts))]
     words = [
-        Word(text, 0, len(text), scores={label: WordScore(score, 0.1, score - 0.1, score + 0.2)})
+        Word(text, 0, len(text), scores={label: Measures(score, score - 0.1, score + 0.2)})
         for text, score in zip(texts, scores, strict=True)
     ]
-    steps = (Deletion(0, 0.3, "no"), Deletion(1, 0.1, "no"))
-    shares = {label: 0.9, "no": 0.1}
     return TextExplanation(
-        "", tuple(words), shares, label, cost={}, settings={}, whatif={label: steps}
-    )
+        "", tuple(words), {label: 0.9, "no": 0.1}, label, cost={}, settings={},
+        path=path_of([0.3, 0.1], label, "no"),
+    )  # fmt: skip
+
+
+def path_of(left: list[float], label: str = "yes", now: str = "yes") -> DeletionPath:
+    """Deletions of the first words, which leave the label these probabilities."""
+    steps = [
+        Deletion((k,), "word", {label: share, "no": 1 - share}, now) for k, share in enumerate(left)
+    ]
+    return DeletionPath(label, tuple(steps))
 
 
 @pytest.fixture(autouse=True)
@@ -117,13 +125,13 @@ def height(axes: Axes) -> float:
 def test_bars_are_the_scores_of_the_strongest_words(label: str) -> None:
     # Sampled, so that intervals have a width.
     explanation = explained(estimator="flip", rows=8).for_label(label)
-    (axes,) = plot(explanation, top=4)
+    axes, _ = plot(explanation, top=4)
     top = explanation.top(4)
-    assert tick_texts(axes) == [word for word, _, _ in top]
-    assert [bar.get_width() for bar in bars(axes)] == [score for _, score, _ in top]
+    assert tick_texts(axes) == [each.name for each in top]
+    assert [bar.get_width() for bar in bars(axes)] == [each.score for each in top]
     places = [bar.get_y() + bar.get_height() / 2 for bar in bars(axes)]
     assert places == pytest.approx(axes.get_yticks())
-    ends = np.array([interval for _, _, interval in top])
+    ends = np.array([(each.low, each.high) for each in top])
     assert np.ptp(ends, axis=1).min() > 0
     assert np.array(intervals(axes)) == pytest.approx(ends)
     # On the screen: the strongest is the highest.
@@ -134,7 +142,7 @@ def test_bars_are_the_scores_of_the_strongest_words(label: str) -> None:
 def test_blue_speaks_for_the_label_and_orange_against_it() -> None:
     explanation = explained()
     for label in ("yes", "no"):
-        (axes,) = plot(explanation.for_label(label), top=4)
+        axes, _ = plot(explanation.for_label(label), top=4)
         colours = {
             text: tuple(round(255 * c) for c in to_rgb(bar.get_facecolor()))
             for text, bar in zip(tick_texts(axes), bars(axes), strict=True)
@@ -147,22 +155,40 @@ def test_blue_speaks_for_the_label_and_orange_against_it() -> None:
 
 
 def test_title_and_axis_say_what_is_seen() -> None:
-    (axes,) = plot(explained("good end"))
-    assert axes.get_title() == "yes 0.953: words for (blue) and against (orange)"
-    assert axes.get_xlabel() == "score (share of the variance, signed), 95 % interval"
+    axes, curve = plot(explained(TEXT * 2, rows=8))
+    assert axes.get_title() == "yes 0.999: words for (blue) and against (orange)"
+    assert axes.get_xlabel() == "score (share of the variation, signed), 95 % interval"
+    assert "search" in curve.get_xlabel()
+    exact, _ = plot(explained("good end"))
+    assert exact.get_xlabel() == "score (share of the variation, signed), exact"
+    assert not intervals(exact)
+    (other,) = plot(explained(method="occlusion"))
+    assert other.get_xlabel() == "score"
+    assert not intervals(other)
 
 
-def test_scores_of_focus_have_no_intervals_and_are_no_shares() -> None:
-    explanation = explained(method="focus", budget=100)
-    assert not np.isnan(explanation.score_of(explanation.words[0]).total_low)
-    (axes,) = plot(explanation)
-    assert np.isnan(np.array(intervals(axes))).all()
-    assert axes.get_xlabel() == "score"
+def test_a_contrast_has_no_probability_and_repeated_words_have_numbers() -> None:
+    def topics(texts: list[str]) -> list[list[float]]:
+        return [[t.count("goal"), t.count("vote"), t.count("star")] for t in texts]
+
+    explanation = TextExplainer(topics, labels=["sports", "politics", "film"])("goal vote goal")
+    axes, curve = plot(explanation.contrast("sports", "politics"))
+    assert axes.get_title().startswith("sports rather than politics:")
+    assert sorted(tick_texts(axes)) == ["goal (1)", "goal (2)", "vote"]
+    assert curve.get_title().startswith("sports ")
+
+
+def test_words_masked_as_one_are_one_bar() -> None:
+    explanation = explained(budget=8)
+    axes = plot(explanation)[0]
+    assert any(each.shared_by > 1 for each in explanation.top(15))
+    strong = [each for each in explanation.top(15) if abs(each.score) >= 0.0005]
+    assert tick_texts(axes) == [each.name for each in strong]
 
 
 def test_an_estimate_outside_of_its_interval_leaves_the_interval_as_it_is() -> None:
     explanation = of_words(["word"])
-    score = WordScore(score=1.05, low=0.8, high=1.0)
+    score = Measures(score=1.05, low=0.8, high=1.0)
     explanation = replace(explanation, words=(Word("word", 0, 4, scores={"yes": score}),))
     axes = plot(explanation)[0]
     assert intervals(axes) == [pytest.approx([0.8, 1.0])]
@@ -170,29 +196,34 @@ def test_an_estimate_outside_of_its_interval_leaves_the_interval_as_it_is() -> N
 
 
 def test_the_curve_starts_with_the_whole_text_and_follows_the_deletions() -> None:
-    explanation = explained(whatif=True)
+    explanation = explained()
+    assert explanation.path is not None
     _, curve = plot(explanation)
     places, shares = points(curve.get_lines()[0])
-    steps = explanation.whatif["yes"]
+    steps = explanation.path.steps
     # Given to the classifier itself.
     left = [TEXT, TEXT.replace("good ", ""), TEXT.replace("good ", "").replace("fine ", "")]
     assert places == list(range(len(steps) + 1))
     assert shares[:3] == pytest.approx(sentiment(left)[:, 1])
-    assert shares[1:] == [step.probability for step in steps]
+    assert shares[1:] == [step.probabilities["yes"] for step in steps]
+    # The same curve beside the words of another label: it is of the prediction.
+    _, other = plot(explanation.for_label("no"))
+    assert points(other.get_lines()[0])[1] == shares
+    assert other.get_title().startswith("yes ")
 
 
 def test_the_first_deletion_that_turns_the_prediction_is_marked() -> None:
-    explanation = explained(whatif=True)
+    explanation = explained()
+    assert explanation.path is not None
     _, curve = plot(explanation)
-    turned = [step.prediction for step in explanation.whatif["yes"]].index("no") + 1
+    turned = [step.prediction for step in explanation.path.steps].index("no") + 1
     marks = [line for line in curve.get_lines() if line.get_linestyle() == ":"]
     assert [points(mark)[0] for mark in marks] == [[turned, turned]]
     assert notes(curve) == ["now no"]
 
 
 def test_nothing_is_marked_where_the_prediction_stays() -> None:
-    steps = (Deletion(0, 0.8, "yes"), Deletion(1, 0.7, "yes"))
-    _, curve = plot(replace(of_words(["good", "bad"]), whatif={"yes": steps}))
+    _, curve = plot(replace(of_words(["good", "bad"]), path=path_of([0.8, 0.7])))
     assert not [line for line in curve.get_lines() if line.get_linestyle() == ":"]
     assert notes(curve) == []
 
@@ -206,31 +237,27 @@ def test_probabilities_have_an_axis_from_0_to_1_and_outputs_their_own() -> None:
     def shouting(texts: list[str]) -> list[float]:
         return [20.0 * text.count("!") for text in texts]
 
-    outputs = TextExplainer(shouting, labels=["noise"])("oh !! no !!!", whatif=True)
+    outputs = TextExplainer(shouting, labels=["noise"])("oh !! no !!!")
     _, curve = plot(outputs)
     assert curve.get_ylabel() == "score"
     assert curve.get_ylim()[1] >= 100
 
 
-def test_another_label_has_its_own_curve_and_without_deletions_there_is_none() -> None:
-    explanation = explained(whatif=True)
-    _, curve = plot(explanation.for_label("no"))
-    assert points(curve.get_lines()[0])[1][0] == explanation.probabilities["no"]
-    assert len(plot(explained())) == 1
-    assert len(plot(replace(explanation, whatif={"yes": ()}))) == 1
+def test_without_deletions_there_is_no_curve() -> None:
+    assert len(plot(explained(path=False))) == 1
+    assert len(plot(replace(explained(), path=path_of([])))) == 1
 
 
 def test_given_axes_are_drawn_on_and_have_no_curve() -> None:
     _, (one, other) = plt.subplots(1, 2)
-    explanation = explained(whatif=True)
-    assert plot(explanation, axes=other) == (other,)
+    assert plot(explained(), axes=other) == (other,)
     assert tick_texts(other)[0] == "good"
     assert not one.has_data()
     assert len(plt.get_fignums()) == 1
 
 
 def test_a_new_figure_is_the_current_one() -> None:
-    first, _ = plot(explained(whatif=True))
+    first, _ = plot(explained())
     assert plt.gcf() is first.get_figure()
 
 
@@ -238,7 +265,7 @@ def test_the_words_of_both_texts_of_a_pair_are_drawn() -> None:
     explanation = of_words(["good", "bad", "good"])
     words = tuple(replace(word, part=k % 2) for k, word in enumerate(explanation.words))
     axes = plot(replace(explanation, text=("good good", "bad"), words=words))[0]
-    assert tick_texts(axes) == ["good", "bad", "good"]
+    assert tick_texts(axes) == ["good (1)", "bad", "good (2)"]
     # The same word in two places is two bars.
     assert len({bar.get_y() for bar in bars(axes)}) == 3
 
@@ -261,23 +288,23 @@ def test_more_words_make_a_taller_figure_and_one_word_no_fat_bar() -> None:
 @pytest.mark.filterwarnings("ignore:the score is the same")
 def test_words_without_any_influence_have_bars_of_length_0(tmp_path: Path) -> None:
     constant = TextExplainer(lambda texts: [1.0] * len(texts), labels=["score"])
-    explanation = constant("one or two", whatif=True)
-    (axes,) = plot(explanation)
+    explanation = constant("one or two")
+    axes = plot(explanation)[0]
     assert [bar.get_width() for bar in bars(axes)] == [0, 0, 0]
     low, high = axes.get_xlim()
     assert low < 0 < high
     save_plot(explanation, tmp_path / "zero.png")
 
 
-def test_one_base_row_has_an_interval_from_0_to_1() -> None:
-    explanation = explained("good bad end", estimator="flip", rows=1)
-    assert explanation.score_of(explanation.words[0]).error == np.inf
-    (axes,) = plot(explanation, top=1)
-    assert intervals(axes) == [pytest.approx([0.0, 1.0])]
+def test_one_base_mask_has_no_interval() -> None:
+    axes = plot(explained("good bad end", estimator="flip", rows=1))[0]
+    assert len(bars(axes)) > 0
+    assert not intervals(axes)
+    assert "95 %" not in axes.get_xlabel()
 
 
 def test_no_words_are_an_empty_figure(tmp_path: Path) -> None:
-    save_plot(replace(of_words([]), whatif={}), tmp_path / "empty.png")
+    save_plot(replace(of_words([]), path=None), tmp_path / "empty.png")
     assert is_png(tmp_path / "empty.png")
 
 
@@ -316,8 +343,8 @@ def test_characters_that_the_font_lacks_are_drawn_in_another_one_if_there_is_one
 
 def test_the_new_prediction_is_written_as_it_is() -> None:
     explanation = of_words(["word"])
-    steps = (Deletion(0, 0.3, "$a_{"), Deletion(0, 0.3, "$a_{"))
-    explanation = replace(explanation, whatif={"yes": steps}, probabilities={"yes": 1, "$a_{": 0})
+    path = path_of([0.3, 0.3], now="$a_{")
+    explanation = replace(explanation, path=path, probabilities={"yes": 1, "$a_{": 0})
     _, curve = plot(explanation)
     assert notes(curve) == ["now $a_{"]
     figure = curve.get_figure()
@@ -348,9 +375,9 @@ def test_a_png_is_an_image_of_150_dpi_on_white_with_nothing_cut_off(tmp_path: Pa
 
 
 def test_a_session_in_the_dark_still_saves_on_white(tmp_path: Path) -> None:
-    save_plot(explained(whatif=True), tmp_path / "plain.png")
+    save_plot(explained(), tmp_path / "plain.png")
     with plt.style.context("dark_background"):
-        save_plot(explained(whatif=True), tmp_path / "dark.png")
+        save_plot(explained(), tmp_path / "dark.png")
         assert plt.rcParams["axes.facecolor"] == "black"
     assert np.array_equal(pixels(tmp_path / "plain.png"), pixels(tmp_path / "dark.png"))
 
@@ -381,7 +408,7 @@ def test_an_svg_keeps_words_as_text_and_hostile_ones_harmless(tmp_path: Path) ->
 
 def test_the_same_explanation_is_the_same_svg(tmp_path: Path) -> None:
     for name in ("one.svg", "other.svg"):
-        save_plot(explained(whatif=True), tmp_path / name)
+        save_plot(explained(), tmp_path / name)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
 
 
@@ -389,7 +416,7 @@ def test_saving_leaves_pyplot_and_its_settings_alone(tmp_path: Path) -> None:
     _, axes = plt.subplots()
     before = dict(matplotlib.rcParams)
     for name in ("words.png", "words.svg"):
-        save_plot(explained(whatif=True), str(tmp_path / name))
+        save_plot(explained(), str(tmp_path / name))
     assert plt.gca() is axes
     assert len(plt.get_fignums()) == 1
     assert not axes.has_data()

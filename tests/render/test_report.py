@@ -10,12 +10,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.render.conftest import Look
-from tests.render.samples import LABELS, sentiment
+from tests.render.samples import LABELS, choose, sentiment
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import TextExplainer, TextExplanation, save_report
 from textsobol.corpus.words import corpus_words
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
+from textsobol.render.summary import flip_sentence, summary
 
 TEXTS = [
     "A good film.",
@@ -29,7 +30,7 @@ TRUTH: list[str | int | None] = ["POSITIVE", "NEGATIVE", 0, None, 1]
 
 @pytest.fixture(scope="module")
 def explanations() -> list[TextExplanation]:
-    return list(TextExplainer(sentiment, labels=LABELS).many(TEXTS, whatif=True))
+    return list(TextExplainer(sentiment, labels=LABELS).many(TEXTS))
 
 
 def test_the_list_filters_by_label_and_by_right_and_wrong(
@@ -37,9 +38,7 @@ def test_the_list_filters_by_label_and_by_right_and_wrong(
 ) -> None:
     with look(report_html(explanations, truth=TRUTH, title="Films")) as page:
         assert page.locator("h1").inner_text() == "Films"
-        assert (
-            "3 of 4 predictions are right (75.0 %)" in page.locator(".reading").first.inner_text()
-        )
+        assert "3 of 4 predictions are right (75.0 %)" in page.locator(".note").first.inner_text()
         shown = page.locator(".item:visible > .text")
         assert shown.all_text_contents() == TEXTS
         page.locator("#label").select_option("NEGATIVE")
@@ -81,12 +80,20 @@ def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) 
     with look(report_html(explanations)) as page:
         item = page.locator(".item").nth(1)
         item.get_by_role("button", name="Details").click()
+        assert item.locator(".bar button").all_inner_texts() == ["awful", "long"]
+        item.locator("button.more").click()
         assert item.locator(".bar").count() == len(explanations[1].words)
         item.get_by_role("slider").fill("1")
         assert item.locator(".opened .w.gone").all_inner_texts() == ["awful"]
-        item.get_by_text("POSITIVE", exact=True).click()
-        expect(item.locator(".reading")).to_contain_text("POSITIVE")
-        assert item.get_by_role("slider").is_disabled(), "no word speaks for this label"
+        assert (
+            item.locator(".flip").inner_text().lower()
+            == (flip_sentence(explanations[1]) or "").lower()
+        )
+        choose(item, "POSITIVE")
+        other = explanations[1].for_label("POSITIVE")
+        assert item.locator(".summary").inner_text() == summary(other)
+        expect(item.locator(".after")).to_contain_text("POSITIVE")
+        assert item.locator(".interval-note").inner_text() == "exact"
         item.locator(".opened .w", has_text="awful").hover()
         expect(page.locator("#details")).to_contain_text("rank")
         assert "seed 0" in item.locator("footer").inner_text()

@@ -171,7 +171,7 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
 def shown_value(explanation: TextExplanation) -> str:
     """The prediction's probability, or the score of a function."""
     value = explanation.probabilities[explanation.prediction]
-    return f"{value:.1%}" if shows_probabilities(explanation) else f"{value:.3f}"
+    return f"{100 * value:.1f}\u00a0%" if shows_probabilities(explanation) else f"{value:.3f}"
 
 
 def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:

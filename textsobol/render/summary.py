@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textsobol.render.printable import one_line
@@ -22,12 +23,17 @@ MEASURES = {
     "score": "share of the variation, with the direction of the effect",
     "share": "how much of the variation of the model's answer the word has a part in",
     "alone": "the part of its share that the word causes without the help of others",
-    "effect": "how much the label's log-odds rise on average when the word is present",
+    "effect": "how much the word's presence adds on average to the label's log-odds",
 }
+Mark = Callable[[str], str]  # how the name of a word is written in a sentence
 
 
-def summary(explanation: TextExplanation) -> str:
+def summary(explanation: TextExplanation, mark: Mark = str) -> str:
     """One sentence: what was decided, and mostly because of which words.
+
+    Args:
+        explanation: what was found.
+        mark: how the words of the text are set apart from the sentence, as a page does.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -39,7 +45,7 @@ def summary(explanation: TextExplanation) -> str:
     """
     label = one_line(explanation.label)
     words_for, words_against = (_worth_naming(explanation, sign) for sign in (1, -1))
-    named_for, named_against = (_named(explanation, words) for words in (words_for, words_against))
+    named_for, named_against = (_named(words, mark) for words in (words_for, words_against))
     is_decided = explanation.label == explanation.prediction or "contrast" in explanation.settings
     if not (words_for or words_against):
         return f"{label}: no word clearly matters more than the others"
@@ -54,7 +60,7 @@ def summary(explanation: TextExplanation) -> str:
         return f"{label}, despite {named_against}"
     despite = words_against and words_against[0].score < _WORTH_NAMING * -words_for[0].score
     return f"{label}, mostly because of {named_for}" + (
-        f", despite {join_words([one_line(word.name) for word in words_against])}"
+        f", despite {join_words([mark(one_line(word.name)) for word in words_against])}"
         if despite
         else ""
     )
@@ -74,22 +80,22 @@ def _worth_naming(explanation: TextExplanation, sign: int) -> list[WordScore]:
     return [word for word in own if abs(word.score) >= least][:_NAMED]
 
 
-def _named(explanation: TextExplanation, words: list[WordScore]) -> str:
+def _named(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
-    names = [one_line(word.name) for word in words]
+    names = [mark(one_line(word.name)) for word in words]
     if not math.isnan(words[0].total):
         names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
     return join_words(names)
 
 
-def flip_sentence(explanation: TextExplanation) -> str | None:
+def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:
     """What the search for a flip set found: "without dull and ruined: POSITIVE 0.61"."""
     path = explanation.path
     if path is None or not path.steps:
         return None
     if path.flip is not None:
-        words = join_words([one_line(text) for text in path.flip.texts])
+        words = join_words([mark(one_line(text)) for text in path.flip.texts])
         now = path.flip.prediction
         return f"without {words}: {one_line(now)} {path.flip.probabilities[now]:.2f}"
     lowest = path.lowest

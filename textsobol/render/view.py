@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # What the page calls the measures; the score of another method than Sobol's is its own.
 MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on a scale of its own"}
 _UNITS = {"logit": "log-odds", "probability": "probability"}
+_WORD = "\u2068{}\u2069"  # no text has these two: `printable` takes them out
 
 # The order that the page's script knows, in numbers.js.
 _FIELDS = (
@@ -137,7 +139,22 @@ def interval_of(explanation: TextExplanation, own: Measures) -> str:
     """The interval of a score, as text: nothing where it is not known or has no width."""
     if explanation.is_exact:
         return "exact"
-    return f"{signed(own.low)} to {signed(own.high)}" if own.high > own.low else ""
+    if not own.high > own.low:
+        return ""
+    # numbers.js has the same rule.
+    doubt = "" if own.is_clear else ", direction unclear" if own.total_low > 0 else ", may be 0"
+    return f"{signed(own.low)} to {signed(own.high)}{doubt}"
+
+
+def unit_of(explanation: TextExplanation) -> str:
+    """What effects and sums are counted in."""
+    unit = _UNITS.get(explanation.settings.get("score", ""), "score")
+    return f"{unit} difference" if is_contrast(explanation) else unit
+
+
+def is_contrast(explanation: TextExplanation) -> bool:
+    """Whether two labels are compared: their difference is no label, and has no probability."""
+    return explanation.label not in explanation.probabilities
 
 
 def sums_sentence(explanation: TextExplanation) -> str | None:
@@ -145,7 +162,6 @@ def sums_sentence(explanation: TextExplanation) -> str | None:
     sums = explanation.sums.get(explanation.label)
     if sums is None:
         return None
-    unit = _UNITS.get(explanation.settings.get("score", ""), "score")
     value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
     # The rest of the rounded numbers, so that they add up as they are read.
     remainder = value - baseline - additive
@@ -156,7 +172,7 @@ def sums_sentence(explanation: TextExplanation) -> str | None:
     return (
         f"How it adds up: {_plain(baseline)} on average over all masks, {signed(additive, 2)} "
         f"from each word's own effect, {signed(remainder, 2)} from words together, which makes "
-        f"{_plain(value)} ({unit}).{share}"
+        f"{_plain(value)} ({unit_of(explanation)}).{share}"
     )
 
 
@@ -164,15 +180,18 @@ def _plain(value: float) -> str:
     return signed(value, 2).removeprefix("+")
 
 
-def sentences_of(explanation: TextExplanation) -> dict[str, str | None]:
-    """What is said of the label that is explained, by the class of the page's element."""
+def sentences_of(explanation: TextExplanation) -> dict[str, list[str]]:
+    """What is said of the label that is explained, by the class of the page's element.
+
+    Every second piece of a sentence, from the second on, is a word of the text.
+    """
     said = {
-        "summary": summary(explanation),
-        "flip": flip_sentence(explanation),
+        "summary": summary(explanation, _WORD.format),
+        "flip": flip_sentence(explanation, _WORD.format),
         "advice": explanation.advice,
         "sums": sums_sentence(explanation),
     }
-    return {name: None if text is None else shown(text) for name, text in said.items()}
+    return {name: re.split("[\u2068\u2069]", text) if text else [] for name, text in said.items()}
 
 
 def n_shared(explanation: TextExplanation) -> int:
@@ -224,15 +243,13 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     likeliest = [label for label, _ in ranked if label in explanation.labels][:most_labels]
     if explanation.label not in likeliest:
         likeliest.append(explanation.label)
-    # A contrast has a label of its own, which has no probability.
-    is_contrast = explanation.label not in explanation.probabilities
-    labels = [(explanation.label, None)] if is_contrast else ranked
+    labels = [(explanation.label, None)] if is_contrast(explanation) else ranked
     scored = [word for word in explanation.words if word.status == "scored"]
     return {
         "labels": [[shown(name), value] for name, value in labels],
         "label": shown(explanation.label),
         "prediction": shown(explanation.prediction),
-        "unit": _UNITS.get(explanation.settings.get("score", ""), ""),
+        "unit": unit_of(explanation),
         "method": explanation.settings.get("method", ""),
         "isShare": is_share(explanation),
         "isExact": explanation.is_exact,

@@ -1,4 +1,11 @@
 let nextGroup = 0;
+const DOUBTS = {
+  exact: "Hollow bars, grey numbers: in some masked texts the word speaks for the label, in others as much against it.",
+  sampled: "Hollow bars, grey numbers: the interval reaches 0, so the word may not matter, or may point the other way.",
+};
+
+// The interval of what two words do together, where it says something.
+const between = (low, high) => (high > low ? ` (${signed(low, 2)} to ${signed(high, 2)})` : "");
 
 // Words that occur several times have a number.
 function namesOf(texts) {
@@ -33,6 +40,7 @@ class Card {
     this.spans = [...element.querySelectorAll(".texts .w")];
     this.bars = element.querySelector(".bars");
     this.note = element.querySelector(".interval-note");
+    this.doubt = element.querySelector(".doubt");
     this.curve = element.querySelector(".curve-place");
     this.more = element.querySelector("button.more");
     this.more.addEventListener("click", () => {
@@ -123,19 +131,18 @@ class Card {
     if (!v) return [["not scored", `${label} was not analysed`]];
     const { order, rank } = this.explanation.ranking(label, measure);
     const members = this.explanation.groups[place].length;
-    const unsettled = v.low[place] < 0 && v.high[place] > 0 && v.total_low[place] > 0 && !this.explanation.isExact;
+    const doubt = this.explanation.doubt(label, measure, place);
     const many = order.length > 10 && !this.explanation.isExact && v.stability[place] >= 0;
     const rows = [
       ...(members > 1 ? [["group", `${members} words, masked as one`]] : []),
       ...Object.keys(MEASURED).flatMap((name) => this.rowOf(name, place)),
-      ...(unsettled ? [["direction", "not settled at this budget"]] : []),
+      ...(doubt ? [["how sure", doubt]] : []),
       ...(rank.has(place) ? [["rank", `${rank.get(place)} of ${order.length}`]] : []),
       ...(many ? [["in the top ten", `of ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
     ];
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
-      const sure = low === null ? "" : ` (${signed(low, 2)} to ${signed(high, 2)})`;
-      rows.push([`with \u2068${shortened(this.names[other], 24)}\u2069`, signed(effect, 2) + sure]);
+      rows.push([`with \u2068${shortened(this.names[other], 24)}\u2069`, signed(effect, 2) + between(low, high)]);
     }
     return rows;
   }
@@ -145,10 +152,10 @@ class Card {
     const { label } = this.group;
     const [value, low, high] = this.explanation.measured(label, measure, place);
     if (Number.isNaN(value)) return [];
-    const [digits, unit] = measure === "effect" ? [2, ` ${this.explanation.unit}`] : [3, ""];
+    const digits = measure === "effect" ? 2 : 3;
     const number = this.explanation.isDirected(measure) ? signed : plain;
     const sure = !Number.isNaN(low) ? ` (${number(low, digits)} to ${number(high, digits)})` : this.explanation.isExact ? ", exact" : "";
-    return [[measure, number(value, digits) + unit.trimEnd() + sure]];
+    return [[measure, number(value, digits) + sure]];
   }
 
   paint() {
@@ -159,12 +166,12 @@ class Card {
     this.range = this.group.rangeOfBars(measured);
     this.explanation.scored.forEach((word, place) => {
       if (known) colourWord(this.spans[word], this.explanation, label, measure, place, strongest);
-      else this.spans[word].classList.remove("for", "against", "share");
+      else this.spans[word].classList.remove("for", "against", "share", "unclear");
     });
-    for (const [name, text] of Object.entries(this.explanation.sentences.get(label) || {})) {
+    for (const [name, pieces] of Object.entries(this.explanation.sentences.get(label) || {})) {
       const line = this.element.querySelector(`.${name}`);
-      line.textContent = text || "";
-      line.hidden = !text;
+      line.replaceChildren(...pieces.map((piece, k) => (k % 2 ? make("em", { dir: "auto" }, piece) : piece)));
+      line.hidden = !pieces.length;
     }
     this.paintDeletions();
     this.paintBars(known ? this.explanation.ranking(label, measure).order : []);
@@ -192,6 +199,8 @@ class Card {
     const at = (value) => Number(((100 * (inside(value) - low)) / (high - low || 1)).toFixed(2));
     this.bars.replaceChildren(...shown.map((place) => this.barOf(place, at)));
     this.note.textContent = this.intervalNote();
+    this.doubt.hidden = !this.bars.querySelector(".doubtful");
+    this.doubt.textContent = this.explanation.isExact ? DOUBTS.exact : DOUBTS.sampled;
     this.bars.classList.toggle("wide", shown.some((place) => this.names[this.explanation.scored[place]].length > 24));
     this.paintPairs();
     this.more.hidden = !this.all && shown.length === ranking.length;
@@ -214,9 +223,10 @@ class Card {
       .filter(({ score: [, low, high] }) => low !== null && (low > 0 || high < 0))
       .sort((a, b) => Math.abs(b.score[0]) - Math.abs(a.score[0]));
     const rows = found.slice(0, 5).map(({ one, other, score: [effect, low, high] }) =>
-      make("li", {}, make("bdi", {}, this.names[one]), " and ", make("bdi", {}, this.names[other]), ` ${signed(effect, 2)} (${signed(low, 2)} to ${signed(high, 2)})`));
+      make("li", {}, make("bdi", {}, this.names[one]), " and ", make("bdi", {}, this.names[other]), ` ${signed(effect, 2)}${between(low, high)}`));
     const none = make("li", {}, `of ${this.explanation.pairs.length} pairs none clearly`);
     section.querySelector("ul").replaceChildren(...(rows.length ? rows : [none]));
+    section.querySelector("small").textContent = `effect beyond each alone, ${this.explanation.isExact ? "exact" : "95 % intervals"}`;
     section.hidden = false;
   }
 
@@ -226,22 +236,24 @@ class Card {
     const word = this.explanation.scored[place];
     const text = shortened(this.names[word].replace(/\s+/g, " "));
     const number = this.explanation.isDirected(measure) ? signed : plain;
-    const between = (from, to) => {
+    const extent = (from, to) => {
       const [left, right] = [at(Math.min(from, to)), at(Math.max(from, to))];
       return `left:${left}%;width:${right - left}%`;
     };
-    const kind = this.explanation.kind(label, measure, place);
+    const doubt = this.explanation.doubt(label, measure, place);
+    const kind = this.explanation.kind(label, measure, place) + (doubt ? " unclear" : "");
     const button = make("button", { type: "button", dir: "auto" }, text);
     const track = make("span", { class: "track", "aria-hidden": "true" },
-      ...(number(value) === "0" ? [] : [make("i", { class: `fill ${kind}`, style: between(0, value) })]),
+      ...(number(value) === "0" ? [] : [make("i", { class: `fill ${kind}`, style: extent(0, value) })]),
       make("i", { class: "zero", style: `left:${at(0)}%` }));
-    const shown = make("span", { class: "value" }, number(value));
+    const shown = make("span", { class: doubt ? "value doubtful" : "value" }, number(value));
     if (!Number.isNaN(low)) {
       const [left, right] = this.range;
       const open = `${low < left ? " open-left" : ""}${high > right ? " open-right" : ""}`;
-      track.append(make("i", { class: `error${open}`, style: between(low, high) }));
+      track.append(make("i", { class: `error${open}`, style: extent(low, high) }));
       shown.append(make("span", { class: "hidden" }, `, 95 % interval ${number(low)} to ${number(high)}`));
     }
+    if (doubt) shown.append(make("span", { class: "hidden" }, `, ${doubt}`));
     const row = make("li", { class: "bar", "data-word": word }, button, track, shown);
     button.classList.toggle("gone", this.spans[word].classList.contains("gone"));
     return row;
@@ -352,7 +364,8 @@ class Group {
 
   // What the measure is; the scores of several methods are several things.
   meaningOf() {
-    const meanings = this.explanations.map((e) => this.measures[this.measure === "score" && !e.isShare ? "own score" : this.measure]);
+    const meanings = this.explanations.map((e) =>
+      this.measures[this.measure === "score" && !e.isShare ? "own score" : this.measure].replace("log-odds", e.unit));
     if (new Set(meanings).size === 1) return meanings[0];
     return this.cards.map((card, k) => `${card.element.dataset.name}: ${meanings[k]}`).join("; ");
   }

@@ -20,6 +20,7 @@ const OPPOSITE = {
 };
 const FULL = 32767; // the integer that stands for the scale of a field
 const UNKNOWN = -32768;
+const CANCELS = 1e-4; // of its share that a word has alone, where its effects cancel out
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -124,6 +125,19 @@ class Explanation {
     return high > low && !this.isExact ? [value, low, high] : [value, NaN, NaN];
   }
 
+  // What is not known of a word: nothing, its direction, or whether it matters at all.
+  doubt(label, measure, place) {
+    const v = this.values(label);
+    const directed = this.isDirected(measure);
+    if (this.isExact) {
+      const cancels = v.total[place] > 0 && v.first[place] < CANCELS * v.total[place];
+      return directed && cancels ? "no direction on average" : "";
+    }
+    const [, low, high] = this.measured(label, measure, place);
+    if (Number.isNaN(low) || low > 0 || high < 0) return "";
+    return directed && v.total_low[place] > 0 ? "direction unclear" : "may be 0";
+  }
+
   // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
   weight(label, measure, place) {
     const [value] = this.measured(label, measure, place);
@@ -180,8 +194,9 @@ function colourWord(span, explanation, label, measure, place, strongest) {
   const part = strongest > 0 ? explanation.weight(label, measure, place) / strongest : 0;
   const isSquare = measure === "score" ? explanation.isShare : measure !== "effect";
   const strength = isSquare ? Math.sqrt(part) : part;
-  span.classList.remove("for", "against", "share");
+  span.classList.remove("for", "against", "share", "unclear");
   if (strength < 0.1) return;
   span.classList.add(explanation.kind(label, measure, place));
+  span.classList.toggle("unclear", explanation.doubt(label, measure, place) !== "");
   span.style.setProperty("--a", strength.toFixed(3));
 }
