@@ -1,81 +1,102 @@
-"""Do 90 % intervals hold the truth 90 times in 100? And how wide are they?
+"""Do 95 % intervals hold the truth 95 times in 100? And how wide are they?
 
     python -m benchmarks.estimators.coverage
+    python -m benchmarks.estimators.coverage --sentences DATA --model MODEL
 
-The truth is exact: 14 words, all 16,384 masks.
+The truth is exact, from all masks: of synthetic word models and games with 12 words, or of
+sentences of 8 to 12 words.
 """
 
 import argparse
+import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.estimators.word_models import word_models
+from benchmarks.estimators.word_models import logic_games, word_models
 from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
-from textsobol.sobol.arrays import Array
+from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.rows import all_masks
 
-N_WORDS = 14
-# (model, keep rate) whose variance sits in masks that 30 rows hardly meet.
-RARE_MASKS = {("saturated", 0.9), ("keywords", 0.9)}
-INDICES = ("total", "first", "effect")
-ROUNDING = 1e-12
+N_WORDS = 12
+INDICES = ("signed", "total", "first", "effect")
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often intervals hold the truth: over all words, for the worst word, and how wide."""
+    """How often intervals hold the truth, and how wide they are for the strongest words."""
 
     held: float
-    worst: float
     width: float
 
-    def __str__(self) -> str:
-        return f"{100 * self.held:.1f} % / {100 * self.worst:.0f} % ({self.width:.4f})"
+
+def score_table(name: str, n_words: int = N_WORDS) -> Floats:
+    """Scores of all masks of a word model or game, mask by number."""
+    model = (word_models(n_words) | logic_games())[name]
+    return np.concatenate([model(masks) for masks in all_masks(n_words)])
 
 
 def coverage(
-    name: str, keep: float, *, n_base: int, n_seeds: int, level: float = 0.9
+    table: Floats, keep: float, *, n_base: int, n_seeds: int, level: float = 0.95, top: int = 3
 ) -> dict[str, Coverage]:
-    """Coverage of the intervals of each index."""
-    model = word_models(N_WORDS)[name]
-    truth = sobol_indices(model, N_WORDS, estimator="exact", keep=keep)
-    # All 2^d masks have just been scored: look the scores up.
-    table = np.concatenate([model(masks) for masks in all_masks(N_WORDS)])
-    bits = 1 << np.arange(N_WORDS)
+    """Coverage of the intervals of each index, from the scores of all masks."""
+    n_words = len(table).bit_length() - 1
+    bits = 1 << np.arange(n_words)
+
+    def look_up(masks: Array) -> Floats:
+        return np.asarray(table[masks @ bits])
+
+    truth = sobol_indices(look_up, n_words, estimator="exact", keep=keep)
     held: dict[str, list[Array]] = {index: [] for index in INDICES}
     widths: dict[str, list[float]] = {index: [] for index in INDICES}
     for seed in range(n_seeds):
-        result = sobol_indices(
-            lambda masks: table[masks @ bits], N_WORDS, keep=keep, rows=n_base, seed=seed
-        )
+        found = sobol_indices(look_up, n_words, keep=keep, rows=n_base, seed=seed)
+        strongest = np.argsort(-found.total)[:top]
         for index in INDICES:
-            low, high = result.interval(level, of=index)
+            low, high = found.interval(level, of=index)
             true = getattr(truth, index)
             held[index].append((low - ROUNDING <= true) & (true <= high + ROUNDING))
-            widths[index].append((high - low).mean())
-    found = {}
-    for index in INDICES:
-        by_word = np.mean(held[index], axis=0)
-        found[index] = Coverage(
-            float(by_word.mean()), float(by_word.min()), float(np.mean(widths[index]))
-        )
-    return found
+            widths[index].append(float(np.median((high - low)[strongest])))
+    return {
+        index: Coverage(float(np.mean(held[index])), float(np.median(widths[index])))
+        for index in INDICES
+    }
 
 
-def variance_in_rare_masks(name: str, keep: float) -> float:
-    """Share of the variance that lies in the 1 % of masks (by probability) furthest out."""
-    model = word_models(N_WORDS)[name]
-    masks = np.concatenate(list(all_masks(N_WORDS)))
-    chances = np.where(masks, keep, 1 - keep).prod(axis=1)
-    scores = model(masks)
-    squares = (scores - chances @ scores) ** 2
-    order = np.argsort(-squares)
-    rare = np.cumsum(chances[order]) <= 0.01
-    parts = (chances * squares)[order]
-    return float(parts[rare].sum() / parts.sum())
+def sentence_tables(data: str, model: str | None, n_sentences: int) -> Iterator[Floats]:
+    """Log-odds of the predicted label for all masks of sentences of 8 to 12 words."""
+    from benchmarks.imdb.data import load
+    from textsobol import TextExplainer
+
+    explainer = TextExplainer(model)
+    texts = load(data, "train")["text"]
+    order = np.random.default_rng(0).permutation(len(texts))
+    short = (texts[k] for k in order if 8 <= len(texts[k].split()) <= 12)
+    for _, text in zip(range(n_sentences), short, strict=False):
+        game = explainer.game(text)
+        column = game.labels.index(game.prediction)
+        yield np.concatenate([game.scores(m)[:, column] for m in all_masks(game.n_features)])
+        print(text, file=sys.stderr)
+
+
+def _line(title: str, tables: list[Floats], arguments: argparse.Namespace) -> list[str]:
+    """For each number of base rows: signed, first, effect; the width of the total index."""
+    cells = []
+    for n_base in arguments.rows:
+        found = [
+            coverage(t, arguments.keep, n_base=n_base, n_seeds=arguments.seeds) for t in tables
+        ]
+        shares = [
+            f"{100 * np.mean([f[index].held for f in found]):.0f}"
+            for index in ("signed", "first", "effect")
+        ]
+        width = np.median([f["total"].width for f in found])
+        cells.append(f"{' '.join(shares)} ({width:.2f})")
+    return [title, *cells]
 
 
 def main() -> None:
@@ -83,20 +104,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=30, help="base rows (default 30)")
-    parser.add_argument("--seeds", type=int, default=400, help="designs (default 400)")
-    parser.add_argument("--level", type=float, default=0.9, help="of the intervals (default 0.9)")
+    parser.add_argument(
+        "--rows",
+        type=lambda text: [int(number) for number in text.split(",")],
+        default=[5, 6, 8, 12, 20],
+        help="numbers of base rows (default 5,6,8,12,20)",
+    )
+    parser.add_argument("--keep", type=float, default=0.5, help="keep rate (default 0.5)")
+    parser.add_argument("--seeds", type=int, default=100, help="designs (default 100)")
+    parser.add_argument("--sentences", help="a data set with the columns text and label")
+    parser.add_argument("--limit", type=int, default=20, help="sentences (default 20)")
+    parser.add_argument("--model", help="directory or hub id; the bundled one by default")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = []
-    for keep in (0.5, 0.9):
-        for name in word_models(N_WORDS):
-            found = coverage(
-                name, keep, n_base=arguments.rows, n_seeds=arguments.seeds, level=arguments.level
-            )
-            rare = f"{100 * variance_in_rare_masks(name, keep):.0f} %"
-            lines.append([f"{keep}", name, rare, *map(str, found.values())])
-    print(markdown(["keep", "model", "rare", *INDICES], lines))
+    if arguments.sentences:
+        tables = list(sentence_tables(arguments.sentences, arguments.model, arguments.limit))
+        lines = [_line(f"{len(tables)} sentences", tables, arguments)]
+    else:
+        names = [*logic_games(), *word_models(N_WORDS)]
+        lines = [_line(name, [score_table(name)], arguments) for name in names]
+    print(markdown(["model", *(f"{n} base rows" for n in arguments.rows)], lines))
 
 
 if __name__ == "__main__":

@@ -65,6 +65,31 @@ def word_models(n_words: int, *, seed: int = 0) -> dict[str, Model]:
     }
 
 
+def logic_games(*, seed: int = 0) -> dict[str, Model]:
+    """Scores that jump: all that matters happens in a few contexts. At least six words.
+
+    * ``and``: two words decide only together. ``and3``: three.
+    * ``or``: either of two words suffices. ``or3``: any of three.
+    * ``and, rest``: as ``and``, beside two words with an effect of their own.
+    * ``majority``: three of five words are needed.
+    * ``xor``: either of two words, but not both. ``xor, rest``: beside a word of its own.
+    * ``lookup``: every combination of six words has a random score.
+    """
+    table = np.random.default_rng(seed).normal(size=2**6)
+    places = 1 << np.arange(6)
+    return {
+        "and": lambda z: z[:, :2].all(axis=1) * 1.0,
+        "and3": lambda z: z[:, :3].all(axis=1) * 1.0,
+        "and, rest": lambda z: z[:, :2].all(axis=1) + 0.2 * z[:, 2] - 0.3 * z[:, 3],
+        "or": lambda z: z[:, :2].any(axis=1) * 1.0,
+        "or3": lambda z: z[:, :3].any(axis=1) * 1.0,
+        "majority": lambda z: (z[:, :5].sum(axis=1) >= 3) * 1.0,
+        "xor": lambda z: (z[:, 0] ^ z[:, 1]) * 1.0,
+        "xor, rest": lambda z: (z[:, 0] ^ z[:, 1]) + 1.0 * z[:, 2],
+        "lookup": lambda z: table[z[:, :6] @ places],
+    }
+
+
 def _sigmoid(logits: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-logits)))
 

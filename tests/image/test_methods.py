@@ -278,6 +278,7 @@ def test_pointing_takes_the_nearest_box() -> None:
     values = np.zeros((30, 30))
     values[10, 20] = 1  # its middle is at 20.5 across, 10.5 down
     assert points_at(values, [(0, 0, 5, 5), (20, 10, 25, 15)])
+    assert not points_at(np.ones((5, 5)), [(0, 0, 5, 5)]), "a flat map points at nothing"
     assert not points_at(values, [(21, 10, 25, 15)])
     assert points_at(values, [(21, 10, 25, 15)], tolerance=0.5)
     assert not points_at(values, [(15, 10, 20, 15)]), "the box ends before the pixel's middle"

@@ -9,6 +9,7 @@ from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.designs import aliased_columns
 
 every_design = pytest.mark.parametrize("name", DESIGNS)
+every_random_design = pytest.mark.parametrize("name", sorted({*DESIGNS} - {"sobol-unscrambled"}))
 
 
 @every_design
@@ -21,7 +22,7 @@ def test_asking_for_more_rows_continues_the_design(name: str, keep: float | None
     np.testing.assert_array_equal(np.concatenate([blocks for _, blocks in pieces]), whole_blocks)
 
 
-@every_design
+@every_random_design
 @pytest.mark.parametrize("keep", [0.5, 0.8, 0.95])
 def test_a_feature_is_present_at_the_keep_rate(name: str, keep: float) -> None:
     rows = np.concatenate([Design(name, 20, keep=keep, seed=s).take(16)[0] for s in range(250)])
@@ -33,10 +34,19 @@ def test_a_feature_is_present_at_the_keep_rate(name: str, keep: float) -> None:
     assert first.mean() == pytest.approx(keep, abs=5 * np.sqrt(keep * (1 - keep) / first.size))
 
 
-@every_design
+@every_random_design
 def test_seeds_differ(name: str) -> None:
     one, other = (Design(name, 30, keep=0.5, seed=s).take(8)[0] for s in (0, 1))
     assert (one != other).any()
+
+
+def test_the_unscrambled_sequence_is_that_of_the_paper() -> None:
+    rows, _ = Design("sobol-unscrambled", 3, keep=None, seed=7).take(4)
+    # Sobol' 1967: 0, 1/2, then quarters and three quarters
+    expected = [[0, 0, 0], [0.5, 0.5, 0.5], [0.75, 0.25, 0.25], [0.25, 0.75, 0.75]]
+    np.testing.assert_array_equal(rows, expected)
+    with pytest.warns(AliasedDesignWarning, match="coinciding columns"):
+        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol-unscrambled", rows=32)
 
 
 @pytest.mark.parametrize(("keep", "block"), [(0.5, 4), (0.9, 10), (0.1, 10), (0.95, 20), (0.7, 4)])

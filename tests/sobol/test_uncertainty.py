@@ -4,29 +4,58 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from benchmarks.estimators.coverage import N_WORDS, RARE_MASKS, coverage
-from benchmarks.estimators.word_models import word_models
+from benchmarks.estimators.coverage import N_WORDS, coverage, score_table
+from benchmarks.estimators.word_models import logic_games, word_models
+from textsobol import TextExplainer
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.estimate import Samples, ratio
+from textsobol.sobol.rows import all_masks
 from textsobol.sobol.uncertainty import margin, share_interval, top_frequency
 
-MODELS = tuple(word_models(N_WORDS))
-# Their variance sits in rare masks when nine words of ten are kept (benchmarks/estimators).
-rare = pytest.mark.xfail(strict=True, reason="30 rows hold too few of the masks that matter")
-CASES = [
-    pytest.param(model, keep, marks=[rare] if (model, keep) in RARE_MASKS else [])
-    for model in MODELS
-    for keep in (0.5, 0.9)
-]
+# Where 95 % intervals hold the truth less often than 90 times in 100 (benchmarks/estimators): a
+# score that is flat almost everywhere, and one whose variance lies in one mask of a hundred.
+HARD = {("saturated", 0.5, 5): 0.84, ("keywords", 0.9, 20): 0.6}
+NAMES = (*logic_games(), *word_models(N_WORDS))
 
 
-@pytest.mark.parametrize(("model", "keep"), CASES)
-def test_intervals_hold_the_truth_as_often_as_they_say(model: str, keep: float) -> None:
-    """90 % intervals from 30 base rows, over words and 100 designs, and not by being wide."""
-    for found in coverage(model, keep, n_base=30, n_seeds=100).values():
-        assert found.held >= 0.86
-        assert found.width < 0.1
+@pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_hold_the_truth(name: str, keep: float) -> None:
+    """From five base masks on. Fewer, or too alike, give the widest interval, which always does."""
+    table = score_table(name)
+    for n_base in (5, 8, 20):
+        for index, found in coverage(table, keep, n_base=n_base, n_seeds=25).items():
+            least = HARD.get((name, keep, n_base), 0.9)
+            assert found.held >= least, (n_base, index, found)
+
+
+@pytest.mark.parametrize(("name", "widest"), [("additive", 1e-9), ("sigmoid", 0.4), ("xor", 0.4)])
+def test_intervals_say_something(name: str, widest: float) -> None:
+    assert coverage(score_table(name), 0.5, n_base=5, n_seeds=25)["total"].width < widest
+
+
+def test_intervals_hold_the_truth_of_sentences(sentences: list[str]) -> None:
+    """Exact indices of real sentences under the bundled model, and five base masks."""
+    explainer = TextExplainer()
+    held = []
+    for text in sentences:
+        game = explainer.game(text)
+        scores = np.concatenate([game.scores(masks) for masks in all_masks(game.n_features)])
+        found = coverage(scores[:, 0], 0.5, n_base=5, n_seeds=20)
+        held.append([found[index].held for index in ("signed", "total", "first", "effect")])
+    assert (np.mean(held, axis=0) >= 0.9).all(), np.mean(held, axis=0)
+
+
+@pytest.fixture
+def sentences() -> list[str]:
+    return [
+        "A dull, lifeless film that never finds its feet",
+        "Not the worst sequel, but hardly worth the ticket",
+        "Her wonderful performance saves an otherwise tired story",
+        "I laughed twice, and both times at the wrong moment",
+    ]
 
 
 def score(masks: Array) -> Floats:
@@ -80,23 +109,31 @@ def test_errors_shrink_with_the_rows() -> None:
     np.testing.assert_allclose(ratios, 10, rtol=0.5)
 
 
-def test_one_base_row_knows_nothing_of_its_error() -> None:
+@pytest.mark.parametrize(
+    ("estimator", "rows"), [("flip", 1), ("flip", 4), ("jansen", 2), ("jansen", 7)]
+)
+def test_too_few_base_rows_say_that_they_do_not_know(estimator: str, rows: int) -> None:
+    result = sobol_indices(score, 6, estimator=estimator, rows=rows)
+    for of, ends in {"total": (0, 1), "first": (0, 1), "effect": (-np.inf, np.inf)}.items():
+        low, high = result.interval(0.9, of=of)
+        assert (low == ends[0]).all()
+        assert (high == ends[1]).all()
+    low, high = result.interval(0.9, of="signed")
+    assert (low == -1).all()
+    assert (high == 1).all()
+
+
+def test_one_base_row_has_no_error_and_no_stable_top() -> None:
     result = sobol_indices(score, 6, rows=1)
     assert np.isinf(result.total_error).all()
-    low, high = result.interval(0.9)
-    assert (low == 0).all()
-    assert (high == 1).all()
-    low, high = result.interval(0.9, of="effect")
-    assert (low == -np.inf).all()
-    assert (high == np.inf).all()
     with pytest.raises(ValueError, match="at least 2 base rows"):
         result.rank_stability(2)
 
 
-@pytest.mark.parametrize("rows", [2, 3, 4, 5, 9])
-def test_few_rows_give_finite_answers(rows: int) -> None:
+@pytest.mark.parametrize("rows", [5, 6, 9])
+def test_five_rows_give_finite_answers(rows: int) -> None:
     result = sobol_indices(score, 6, rows=rows)
-    for of in ("first", "total", "effect"):
+    for of in ("signed", "first", "total", "effect"):
         low, high = result.interval(0.95, of=of)
         assert np.isfinite(low).all()
         assert np.isfinite(high).all()

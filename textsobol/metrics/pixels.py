@@ -88,6 +88,8 @@ def pixel_faithfulness(
 def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) -> bool:
     """The pointing game (Zhang et al. 2016): is the highest place of a map in one of the boxes?
 
+    A map that is the same everywhere points at nothing.
+
     Args:
         values: the map ``(height, width)``.
         boxes: where the thing is; pixel k reaches from k to k + 1.
@@ -102,6 +104,8 @@ def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) 
         True
     """
     values = np.asarray(values)
+    if values.min() == values.max():
+        return False
     # Enlarged maps are flat near the rim, and segments everywhere: the middle of what is highest.
     ys, xs = np.nonzero(values == values.max())
     middle = np.argmin((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2)

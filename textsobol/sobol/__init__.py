@@ -2,15 +2,15 @@
 
 Only numpy and scipy are needed here; nothing in this package knows of text, images or
 torch. The modules read as the data flows: `plan`, `designs`, `rows`, `evaluator`, then
-`flip` (in rounds: `racing`), `exact` or `pick_freeze`, `uncertainty`, `indices`; `analysis`
-runs them.
+`scores` with its estimators `flip` (in rounds: `racing`), `exact` and `pick_freeze`, their errors
+(`moderated`, `uncertainty`), `indices`; `analysis` runs them.
 """
 
-from textsobol.sobol.analysis import ConstantScoreWarning, sobol_indices
+from textsobol.sobol.analysis import sobol_indices
 from textsobol.sobol.designs import DESIGNS, AliasedDesignWarning, Design
 from textsobol.sobol.evaluator import BlackBoxError, Evaluator
 from textsobol.sobol.exact import Hoeffding, hoeffding
-from textsobol.sobol.indices import PairIndices, Settings, SobolIndices
+from textsobol.sobol.indices import ConstantScoreWarning, PairIndices, Settings, SobolIndices
 from textsobol.sobol.plan import ESTIMATORS
 from textsobol.sobol.racing import UnstableTopWarning
 

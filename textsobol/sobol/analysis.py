@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from textsobol import __version__
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.designs import Design, warn_if_aliased
-from textsobol.sobol.estimate import Estimate, Samples
+from textsobol.sobol.estimate import Estimate
 from textsobol.sobol.evaluator import Evaluator, Progress
-from textsobol.sobol.exact import Hoeffding, exact_estimate, hoeffding
-from textsobol.sobol.flip import flip_differences, flip_estimate, indices_of, pair_differences
-from textsobol.sobol.indices import PairIndices, Settings, SobolIndices, columns_of, read_only
-from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
-from textsobol.sobol.plan import Pairs, Plan, make_plan, pairs_among
-from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, is_constant, race
+from textsobol.sobol.exact import hoeffding
+from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
+from textsobol.sobol.pick_freeze import moves_between
+from textsobol.sobol.plan import Pairs, Plan, make_plan, pairs_among, spread_of
+from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, race
 from textsobol.sobol.rows import (
     all_masks,
     all_present_and_without_each,
@@ -27,12 +26,14 @@ from textsobol.sobol.rows import (
     pair_flips,
     pick_freeze,
 )
-
-_CLEARLY = 1e-4
-
-
-class ConstantScoreWarning(UserWarning):
-    """A score does not vary, so that there is no variance to share out."""
+from textsobol.sobol.scores import (
+    AnyScores,
+    ExactScores,
+    FlipScores,
+    PickFreezeScores,
+    flattened,
+    is_constant,
+)
 
 
 def sobol_indices(
@@ -71,7 +72,8 @@ def sobol_indices(
             N(d + 2) rows; it and ``saltelli``, ``homma``, ``janon`` and ``glen`` also take
             real-valued masks.
         design: ``latin`` (default of ``flip``), ``random`` (default of the others on binary
-            masks), ``sobol`` (default for real-valued masks) or ``halton``.
+            masks), ``sobol`` (default for real-valued masks), ``sobol-unscrambled`` (the one
+            of the paper's code) or ``halton``.
         keep: probability that a feature is present, or ``None`` for real-valued masks.
         budget: forward passes allowed; never exceeded. As many base rows are used as it
             buys, the first ones of the design. Rows that repeat a mask cost nothing, so that
@@ -148,28 +150,19 @@ def sobol_indices(
     flip = _flip if precision is None else _raced
     analyse = {"flip": flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
     found = analyse(plan, evaluator)
-    estimate = found.estimate
     stable = None if precision is None else found.stability >= precision
     if stable is False:
         _warn_of_unstable_top(plan, found)
-    is_scalar = bool(evaluator.is_scalar)
-    signed = read_only(estimate.total.value * _direction(plan, evaluator, estimate))
-    return SobolIndices(
-        **columns_of(estimate.first, estimate.total, estimate.effect, is_scalar=is_scalar),
-        signed=signed[:, 0] if is_scalar else signed,
-        variance=estimate.variance[0] if is_scalar else read_only(estimate.variance),
-        mean=estimate.mean[0] if is_scalar else read_only(estimate.mean),
+    return make_result(
+        found.scores,
+        found.estimate,
+        removal=_removal(plan, evaluator),
+        settings=_settings(plan, found.n_base, grouped=groups is not None),
         n_rows=evaluator.n_rows,
         n_distinct=evaluator.n_distinct,
-        settings=_settings(plan, found.n_base, grouped=groups is not None),
-        pairs=None if found.pairs is None else _pair_indices(*found.pairs, is_scalar=is_scalar),
-        decomposition=found.decomposition,
+        is_scalar=bool(evaluator.is_scalar),
         stable=stable,
-        scored=evaluator.scored if estimate.effect.value.shape[1] > 1 else None,
     )
-
-
-PairSamples = tuple[Integers, tuple[Samples, Samples, Samples]]
 
 
 @dataclass(frozen=True)
@@ -177,17 +170,15 @@ class Analysis:
     """What an estimator makes of a plan.
 
     Attributes:
+        scores: of the design.
         estimate: indices of the features.
         n_base: number of base rows.
-        pairs: the pairs and their indices, when asked for.
-        decomposition: all interactions, from ``exact``.
         stability: how sure the top is; without sampling error it is.
     """
 
+    scores: AnyScores
     estimate: Estimate
     n_base: int
-    pairs: PairSamples | None = None
-    decomposition: Hoeffding | None = None
     stability: float = 1.0
 
 
@@ -197,22 +188,13 @@ def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
     _warn_if_aliased(plan, base)
     scores = _flattened(evaluator(base_and_flips(base)))
     scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
-    f_base, f_flips = scores[:, 0], scores[:, 1:]
-    differences = flip_differences(base, f_base, f_flips)
-    estimate = flip_estimate(base, f_base, differences, plan.keep, blocks)
-    if not plan.n_pairs:
-        return Analysis(estimate, plan.n_base)
-    assert estimate.variance_rows is not None
-    pairs = _chosen_pairs(plan, estimate)
-    f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
-    samples = indices_of(
-        pair_differences(base, f_base, f_flips, f_pairs, pairs),
-        (plan.keep * (1 - plan.keep)) ** 2,
-        blocks,
-        estimate.variance,
-        estimate.variance_rows,
-    )
-    return Analysis(estimate, plan.n_base, (pairs, samples))
+    found = FlipScores(base, blocks, plan.keep, scores[:, 0], scores[:, 1:])
+    estimate = found.estimate()
+    if plan.n_pairs:
+        pairs = _chosen_pairs(plan, estimate)
+        f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
+        found = replace(found, pairs=pairs, f_pairs=f_pairs)
+    return Analysis(found, estimate, plan.n_base)
 
 
 def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
@@ -236,24 +218,18 @@ def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
     )
     _warn_if_aliased(plan, raced.base)
     scores = _flattened(raced.scores)
-    differences = flip_differences(raced.base, scores[:, 0], scores[:, 1:])
-    estimate = flip_estimate(raced.base, scores[:, 0], differences, plan.keep, raced.blocks)
-    return Analysis(estimate, len(raced.base), stability=raced.stability)
+    found = FlipScores(raced.base, raced.blocks, plan.keep, scores[:, 0], scores[:, 1:])
+    return Analysis(found, found.estimate(), len(raced.base), stability=raced.stability)
 
 
 def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
     assert plan.keep is not None
     scores = _flattened(evaluator(all_masks(plan.n_units)))
-    decomposition = hoeffding(scores, keep=plan.keep)
-    estimate = exact_estimate(decomposition, plan.unit_groups)
-    if not plan.n_pairs:
-        return Analysis(estimate, 0, decomposition=decomposition)
-    pairs = _chosen_pairs(plan, estimate)
-    first, total, effect = (
-        Samples(np.stack([of(pair) for pair in pairs.tolist()]))
-        for of in (decomposition.index, decomposition.total_interaction, decomposition.effect)
-    )
-    return Analysis(estimate, 0, (pairs, (first, total, effect)), decomposition)
+    found = ExactScores(hoeffding(scores, keep=plan.keep), plan.unit_groups)
+    estimate = found.estimate()
+    if plan.n_pairs:
+        found = replace(found, pairs=_chosen_pairs(plan, estimate))
+    return Analysis(found, estimate, 0)
 
 
 def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
@@ -262,20 +238,15 @@ def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
     a, b = both[:, : plan.n_units], both[:, plan.n_units :]
     scores = _flattened(evaluator(pick_freeze(a, b, plan.unit_groups)))
     scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
-    estimate = pick_freeze_estimate(
+    found = PickFreezeScores(
         plan.estimator,
         f_a=scores[:, 0],
         f_b=scores[:, 1],
         f_c=scores[:, 2:],
         moves=moves_between(a, b, plan.unit_groups),
-        move_variance=_spread(plan),
+        move_variance=spread_of(plan.keep),
     )
-    return Analysis(estimate, plan.n_base)
-
-
-def _spread(plan: Plan) -> float:
-    """Variance of one feature's mask: p q, or that of a uniform number."""
-    return 1 / 12 if plan.keep is None else plan.keep * (1 - plan.keep)
+    return Analysis(found, found.estimate(), plan.n_base)
 
 
 def _design(plan: Plan, n_columns: int) -> Design:
@@ -284,7 +255,7 @@ def _design(plan: Plan, n_columns: int) -> Design:
 
 
 def _warn_if_aliased(plan: Plan, base: Array) -> None:
-    if plan.design == "sobol" and plan.keep is not None:
+    if plan.design in ("sobol", "sobol-unscrambled") and plan.keep is not None:
         warn_if_aliased(base)
 
 
@@ -298,9 +269,7 @@ def _flattened(scores: Floats) -> Floats:
             ConstantScoreWarning,
             stacklevel=4,
         )
-        first = scores.reshape(-1, scores.shape[-1])[0]
-        scores = np.where(constant & ~np.isnan(scores), first, scores)
-    return scores
+    return flattened(scores, constant)
 
 
 def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
@@ -328,23 +297,13 @@ def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
     return pairs_among(np.sort(top))
 
 
-def _direction(plan: Plan, evaluator: Evaluator, estimate: Estimate) -> Floats:
-    """+1, 0 or -1 for every index and label ``(features, labels)``."""
-    if plan.sign is None:
-        return np.ones_like(estimate.effect.value)
+def _removal(plan: Plan, evaluator: Evaluator) -> Floats | None:
+    """What the full input loses without each feature, if that gives the sign."""
+    if plan.sign != "occlusion":
+        return None
     binary = plan.keep is not None
-    if plan.sign == "mean":
-        # Where effects all but cancel out, rounding alone would decide the sign.
-        size = np.sqrt(np.maximum(estimate.total.value, 0) * estimate.variance / _spread(plan))
-        return np.where(estimate.effect.value < -_CLEARLY * size, -1.0, 1.0)
     scores = evaluator(all_present_and_without_each(plan.unit_groups, binary=binary))
-    return np.asarray(np.sign(scores[0] - scores[1:]))
-
-
-def _pair_indices(
-    pairs: Integers, samples: tuple[Samples, Samples, Samples], *, is_scalar: bool
-) -> PairIndices:
-    return PairIndices(**columns_of(*samples, is_scalar=is_scalar), pairs=pairs)
+    return np.asarray(scores[0] - scores[1:])
 
 
 def _settings(plan: Plan, n_base: int, *, grouped: bool) -> Settings:

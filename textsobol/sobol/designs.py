@@ -12,7 +12,7 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 
-DESIGNS = ("latin", "sobol", "halton", "random")
+DESIGNS = ("latin", "sobol", "sobol-unscrambled", "halton", "random")
 
 
 class AliasedDesignWarning(UserWarning):
@@ -23,14 +23,16 @@ class Design:
     """An endless sequence of base rows that continues where it stopped.
 
     Args:
-        name: one of ``latin``, ``sobol``, ``halton``, ``random``.
+        name: one of ``latin``, ``sobol``, ``sobol-unscrambled``, ``halton``, ``random``.
 
             * ``latin``: independent blocks of a Latin hypercube. Within a block every
               column is balanced: at keep rate 0.5 each feature is present in exactly half
               of the rows. Blocks are independent of each other, which is what lets means
               be squared without bias.
-            * ``sobol``: scrambled LP-tau sequence, the paper's. Right for real-valued
-              masks; aliased once it is thresholded (see `aliased_columns`).
+            * ``sobol``: scrambled LP-tau sequence. Right for real-valued masks; aliased once
+              it is thresholded (see `aliased_columns`).
+            * ``sobol-unscrambled``: the plain sequence of the paper's code. The seed has no
+              say in it, and its first row is all 0.
             * ``halton``: scrambled Halton sequence.
             * ``random``: independent rows.
         n_columns: number of columns of a row.
@@ -50,6 +52,7 @@ class Design:
     def __init__(self, name: str, n_columns: int, *, keep: float | None, seed: int) -> None:
         if name not in DESIGNS:
             raise ValueError(f"unknown design {name!r}; known designs: {', '.join(DESIGNS)}")
+        check_keep(keep)
         rng = np.random.default_rng(seed)
         self._keep = keep
         self._block_rows = 1
@@ -69,13 +72,13 @@ class Design:
         """The sequences of scipy, whose import takes half a second."""
         from scipy.stats import qmc
 
-        if name == "sobol":
+        if name.startswith("sobol"):
             if n_columns > qmc.Sobol.MAXDIM:
                 raise ValueError(
                     f"the sobol design has at most {qmc.Sobol.MAXDIM} columns, {n_columns} are "
                     f"needed; use design='latin'"
                 )
-            sequence = qmc.Sobol(n_columns, rng=rng)
+            sequence = qmc.Sobol(n_columns, scramble=name == "sobol", rng=rng)
             # scipy warns when the first draw is not a power of two, although a later
             # one may be of any size: start with one point.
             self._left_over = sequence.random(1)
@@ -106,6 +109,14 @@ class Design:
         blocks = np.arange(self._n_taken, self._n_taken + n_rows) // self._block_rows
         self._n_taken += n_rows
         return (rows if self._keep is None else rows >= 1 - self._keep), blocks
+
+
+def check_keep(keep: float | None) -> None:
+    """Refuse a keep rate that is none."""
+    if keep is not None and not isinstance(keep, float | int | np.number):
+        raise TypeError(f"keep={keep!r}: must be a number between 0 and 1, or None")
+    if keep is not None and not 0 < keep < 1:
+        raise ValueError(f"keep={keep}: the keep rate must lie between 0 and 1, both excluded")
 
 
 def _latin_hypercube(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:

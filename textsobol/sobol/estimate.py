@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from textsobol.sobol.arrays import Floats
+from textsobol.sobol.moderated import Moderated
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Estimate:
         mean: mean of the score ``(labels,)``.
         variance_rows: one value a base row whose mean is about the variance
             ``(rows, labels)``, where it is needed again.
+        moderated: what intervals of the ``flip`` estimator are made of.
     """
 
     first: Samples
@@ -45,6 +47,7 @@ class Estimate:
     variance: Floats
     mean: Floats
     variance_rows: Floats | None = None
+    moderated: Moderated | None = None
 
 
 def ratio(

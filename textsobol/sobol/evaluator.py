@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,24 +26,6 @@ class BlackBoxError(RuntimeError):
     def __init__(self, message: str, mask: Array) -> None:
         super().__init__(message)
         self.mask = mask
-
-
-@dataclass(frozen=True)
-class ScoredMasks:
-    """Masks and their scores, to look up: what was scored once need not be scored again.
-
-    Attributes:
-        keys: of the masks.
-        scores: of the masks ``(masks, labels)``.
-    """
-
-    keys: tuple[bytes, ...]
-    scores: Floats
-
-    def __call__(self, masks: Array) -> Floats:
-        """Scores ``(rows, labels)`` of masks that are known."""
-        places = {key: place for place, key in enumerate(self.keys)}
-        return self.scores[[places[key] for key in _keys(masks)]]
 
 
 class Evaluator:
@@ -101,11 +82,6 @@ class Evaluator:
     def n_distinct(self) -> int:
         """Number of distinct masks, which is the number of forward passes."""
         return len(self._place_of)
-
-    @property
-    def scored(self) -> ScoredMasks:
-        """All that was scored so far."""
-        return ScoredMasks(tuple(self._place_of), np.concatenate(self._scores))
 
     def __call__(self, pieces: Iterable[Array]) -> Floats:
         """Scores ``(rows, labels)`` of all rows of ``pieces``, in their order.

@@ -13,11 +13,17 @@ there before with probability p^2 + q^2, and such a row says nothing.
 """
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.estimate import Estimate, Samples, ratio
+from textsobol.sobol.moderated import Moderated, moderate
+
+# From fewer, V is a bound made of the differences; half of them would be too few for more.
+ENOUGH_FOR_VARIANCE = 8
 
 
 def flip_differences(base: Array, f_base: Floats, f_flips: Floats) -> Floats:
@@ -87,7 +93,69 @@ def flip_estimate(
         _joined(samples, list(alike.values()), differences.shape)
         for samples in zip(*parts, strict=True)
     )
-    return Estimate(first, total, effect, variance, mean, variance_rows)
+    moderated = _moderate_groups(base, f_base, differences, keep, variance, variance_rows, alike)
+    return Estimate(first, total, effect, variance, mean, variance_rows, moderated)
+
+
+def _moderate_groups(
+    base: Array,
+    f_base: Floats,
+    differences: Floats,
+    keep: float,
+    variance: Floats,
+    variance_rows: Floats,
+    alike: dict[int, Integers | slice],
+) -> Moderated:
+    """Errors of all features; those with few rows are compared with all that have these rows."""
+    n_flipped = np.count_nonzero(~np.isnan(differences[..., 0]), axis=0)
+    columns: dict[str, Any] = {
+        field.name: np.zeros(differences.shape[1:]) for field in fields(Moderated)
+    }
+    for n in alike:
+        pool = np.flatnonzero(n_flipped >= n)
+        found = moderate(
+            base[:n],
+            f_base[:n],
+            differences[:n, pool],
+            keep=keep,
+            weight=keep * (1 - keep),
+            variance=variance,
+            variance_rows=variance_rows[:n],
+            is_most=len(base) < ENOUGH_FOR_VARIANCE,
+        )
+        own = n_flipped[pool] == n
+        for name, column in columns.items():
+            column[pool[own]] = getattr(found, name)[own]
+    columns["is_known"] = columns["is_known"] > 0
+    return Moderated(**columns)
+
+
+def moderate_pairs(
+    base: Array,
+    f_base: Floats,
+    differences: Floats,
+    keep: float,
+    variance: Floats,
+    variance_rows: Floats,
+    *,
+    of: Moderated | None,
+) -> Moderated:
+    """Errors of pairs; how far V may be off is known from single features, where there are any."""
+    found = moderate(
+        base,
+        f_base,
+        differences,
+        keep=keep,
+        weight=(keep * (1 - keep)) ** 2,
+        variance=variance,
+        variance_rows=variance_rows,
+        is_most=len(base) < ENOUGH_FOR_VARIANCE,
+    )
+    if of is None:
+        return found
+    names = ("unseen", "additive", "additive_error", "variance_error", "interacting_error")
+    known = {name: np.broadcast_to(getattr(of, name)[:1], found.effect.shape) for name in names}
+    return replace(found, **known)
 
 
 def _features_by_rows(differences: Floats) -> dict[int, Integers | slice]:
@@ -199,7 +267,8 @@ def flip_variance(
     by about sqrt(2 / N); unbiased once the design has four whole blocks.
 
     With fewer than eight rows a half is too small for that, and (sum S_i + sum T_i) V / 2
-    stands in: exact when features interact in pairs at most, too large beyond.
+    stands in: exact when features interact in pairs at most, too large beyond (the
+    variance that k features share is counted k times in sum T_i). Intervals know of it.
 
     The mean has the same control variate with c from all rows. D_i does not depend on
     column i, so that this, too, is unbiased.
@@ -212,7 +281,7 @@ def flip_variance(
     centred = base - keep
     effect = differences.mean(axis=0)
     mean = (f_base - centred @ effect).mean(axis=0)
-    if n_rows < 8:
+    if n_rows < ENOUGH_FOR_VARIANCE:
         rows = weight / 2 * (differences**2 + 2 * effect * differences - effect**2).sum(axis=1)
         return rows.mean(axis=0), rows, mean
 
@@ -253,7 +322,9 @@ def within_efron_stein(variance: Floats, total_variances: Floats) -> Floats:
     """V moved into max_i T_i V <= V <= sum_i T_i V, which hold for every f.
 
     The right-hand side is the Efron-Stein inequality (Efron & Stein 1981). No total index
-    then exceeds 1, however few the rows.
+    then exceeds 1, however few the rows. The price is bias: the bounds are estimates, too, from
+    the same rows. On the games of benchmarks/estimators it is below 3 % from 20 rows at keep
+    0.5 and up to 13 % at keep 0.9, while the standard deviation of V falls by up to half.
 
     Args:
         variance: V ``(labels,)``.

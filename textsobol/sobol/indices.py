@@ -1,23 +1,34 @@
 """The result: indices of features and of pairs, with errors and intervals."""
 
-import math
+from __future__ import annotations
+
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from textsobol.sobol.arrays import Floats, Integers
-from textsobol.sobol.estimate import Samples
-from textsobol.sobol.evaluator import ScoredMasks
+from textsobol.sobol.estimate import Estimate, Samples
 from textsobol.sobol.exact import Hoeffding
-from textsobol.sobol.plan import MOST_ROWS
+from textsobol.sobol.moderated import Moderated
+from textsobol.sobol.plan import MOST_ROWS, spread_of
+from textsobol.sobol.scores import AnyScores, ExactScores, FlipScores, PairSamples
 from textsobol.sobol.uncertainty import (
+    check_level,
     interval,
+    rows_for_stable_top,
     share_interval,
     standard_error,
     top_frequency,
 )
+
+_CLEARLY = 1e-4
+_LEAST_ROWS = 8  # for intervals of jansen and its kin
+
+
+class ConstantScoreWarning(UserWarning):
+    """A score does not vary, so that there is no variance to share out."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +75,20 @@ class IndexTable:
     effect_error: Floats
     _samples: dict[str, Samples] = field(repr=False)
     _is_scalar: bool = field(repr=False)
+    _moderated: Moderated | None = field(repr=False)
 
     def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
         """Lower and upper end of an interval that holds the true value in ``level`` of cases.
 
-        Intervals of indices lie within [0, 1]. A feature that never changed the score in
-        any row has an interval of width 0: the rows hold no trace of rarer events.
+        Intervals of indices lie within [0, 1]. Where the rows are too few to say, they are the
+        widest possible, [0, 1] or, for an effect, all numbers: ``flip`` below 5 base rows (more
+        for keep rates far from 0.5), the others below 8, and a score that never varied. The
+        interval of a feature that never changed the score has width 0 only when
+        nothing else in the rows was a surprise either.
 
         Args:
             level: the confidence level, between 0 and 1.
-            of: ``total``, ``first`` or ``effect``.
+            of: ``total``, ``first`` or ``effect``; of features also ``signed``.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
@@ -82,9 +97,24 @@ class IndexTable:
             >>> low.round(6), high.round(6)
             (array([0.8, 0.2]), array([0.8, 0.2]))
         """
-        make = interval if of == "effect" else share_interval
-        low, high = make(self._samples_of(of), level)
+        low, high = self._ends(level, of)
         return self._shaped(low), self._shaped(high)
+
+    def _ends(self, level: float, of: str) -> tuple[Floats, Floats]:
+        check_level(level)
+        samples = self._samples_of(of)
+        is_effect = of == "effect"
+        if self._moderated is not None:
+            low, high = self._moderated.interval(level, of)
+            inside = samples.value if is_effect else np.clip(samples.value, 0, 1)
+            return np.minimum(low, inside), np.maximum(high, inside)
+        low, high = (interval if is_effect else share_interval)(samples, level)
+        if samples.rows is None:
+            return low, high
+        never_varied = ~self._samples["total"].value.any(axis=0)
+        is_unknown = never_varied | (len(samples.rows) < _LEAST_ROWS)
+        lowest, highest = (-np.inf, np.inf) if is_effect else (0.0, 1.0)
+        return np.where(is_unknown, lowest, low), np.where(is_unknown, highest, high)
 
     def rank_stability(
         self, k: int, *, by: str = "total", resamples: int = 1000, seed: int = 0
@@ -151,17 +181,20 @@ class SobolIndices(IndexTable):
     Arrays are ``(features, labels)``, or ``(features,)`` for a black box with one score a row.
 
     Attributes:
-        first: share of the variance due to the feature alone. An unbiased estimate once
-            the design has two whole blocks (``latin``: 8 rows at keep 0.5, 20 at 0.9), and so
-            below 0 at times where the truth is near 0; too large from fewer rows.
-        total: share of the variance that involves the feature, alone or with others.
+        first: share of the variance due to the feature alone. A ratio, and so biased like any
+            ratio of estimates: by up to a fifth of the truth with 20 base rows at keep 0.9, by
+            little at 0.5 (benchmarks/estimators). Below 0 at times where the truth is near 0.
+        total: share of the variance that involves the feature, alone or with others. At most
+            1 from ``flip`` and ``exact``. From ``jansen`` and its kin unbounded: their variance
+            is that of the rows, which can come out near 0 while the score varies elsewhere.
         effect: mean change of the score when the feature is present, signed; for
             real-valued masks the slope of the score on the mask's value.
         first_error: standard error of ``first``; 0 from ``exact``, infinite from one row.
         total_error: standard error of ``total``.
         effect_error: standard error of ``effect``.
         signed: total index with the sign asked for; what ranks and colours a feature.
-        variance: variance of the score ``(labels,)``, or a number.
+        variance: variance of the score ``(labels,)``, or a number. From ``flip`` it is moved
+            into the Efron-Stein bounds, which makes it surer but biased (benchmarks/estimators).
         mean: mean of the score ``(labels,)``, or a number.
         n_rows: rows of the design.
         n_distinct: distinct rows among them: the forward passes that were made.
@@ -180,99 +213,126 @@ class SobolIndices(IndexTable):
     settings: Settings
     pairs: PairIndices | None
     decomposition: Hoeffding | None
-    stable: bool | None = None
-    scored: ScoredMasks | None = field(default=None, repr=False)
+    stable: bool | None
+    _scores: AnyScores = field(repr=False)
+    _removal: Floats | None = field(repr=False)
 
     def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
-        """Lower and upper end of an interval; see `IndexTable.interval`.
+        """Lower and upper end of an interval that holds the true value in ``level`` of cases.
 
-        That of ``signed`` spans 0 where the sign of the effect is not settled.
+        As in `IndexTable.interval`, and of ``signed`` too: where the interval of the effect
+        excludes 0, that of the total with its sign; elsewhere the direction is not known, and
+        the interval reaches from minus the upper end of the total to plus that end.
+        ``sign=None`` has no direction, and ``sign="occlusion"`` one that is known.
+
+        Args:
+            level: the confidence level, between 0 and 1.
+            of: ``total``, ``first``, ``effect`` or ``signed``.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
-            >>> result = sobol_indices(lambda masks: masks[:, 1] - 2.0 * masks[:, 0], 2)
+            >>> result = sobol_indices(lambda masks: masks[:, 0] - 2.0 * masks[:, 1], 2)
             >>> low, high = result.interval(of="signed")
             >>> low.round(6), high.round(6)
-            (array([-0.8,  0.2]), array([-0.8,  0.2]))
+            (array([ 0.2, -0.8]), array([ 0.2, -0.8]))
         """
         if of != "signed":
             return super().interval(level, of=of)
-        low, high = super().interval(level, of="total")
-        sign = np.sign(self.signed)
-        ends = np.sort([sign * low, sign * high], axis=0)
-        if self.settings.sign == "mean":
-            effect_low, effect_high = super().interval(level, of="effect")
-            is_open = (effect_low <= 0) & (effect_high >= 0) & (effect_low < effect_high)
-            ends = np.where(is_open, [-high, high], ends)
-        return ends[0], ends[1]
+        low, high = self._ends(level, "total")
+        if self.settings.sign is not None:
+            if self.settings.sign == "occlusion":
+                signed = self.signed[:, None] if self._is_scalar else self.signed
+                is_negative, is_positive = signed < 0, signed >= 0
+            else:
+                effect_low, effect_high = self._ends(level, "effect")
+                # Of no effect at all, and exactly so, the sign is plus.
+                is_positive = (effect_low > 0) | ((effect_low == 0) & (effect_high == 0))
+                is_negative = effect_high < 0
+            low, high = (
+                np.select([is_positive, is_negative], [low, -high], -high),
+                np.select([is_positive, is_negative], [high, -low], high),
+            )
+        return self._shaped(low), self._shaped(high)
 
-    def contrast(self, label: int, other: int) -> "SobolIndices":
-        """Indices of the difference of two labels' scores, from the masks scored already.
+    def contrast(self, a: int, b: int) -> SobolIndices:
+        """Indices of the difference of two labels' scores, from the same rows.
+
+        Why a and not b: shares of the variance of score a minus score b. No forward pass is
+        made.
 
         Args:
-            label: column of the score that counts as positive.
-            other: column of the score that is taken off.
+            a: column of one label.
+            b: column of the other.
+
+        Returns:
+            What the black box ``score[:, a] - score[:, b]`` would give with the same settings.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
-            >>> result = sobol_indices(lambda masks: masks[:, :2] * [3.0, 1.0], 3)
-            >>> result.contrast(0, 1).effect.ravel()
-            array([ 3., -1.,  0.])
+            >>> def score(masks):
+            ...     return np.stack([masks[:, 0] * 2.0, masks[:, 1] * 1.0], axis=1)
+            >>> sobol_indices(score, 2).contrast(0, 1).signed.round(6)
+            array([ 0.8, -0.2])
         """
-        from textsobol.sobol.analysis import sobol_indices
-
-        made = self.settings
-        if self.scored is None or made.precision is not None:
-            raise ValueError(
-                "contrast needs the same number of base masks for every feature: leave out "
-                "precision"
+        n_labels = 1 if self._is_scalar else self.total.shape[1]
+        for label in (a, b):
+            if not 0 <= label < n_labels:
+                raise ValueError(f"label {label}: must lie between 0 and {n_labels - 1}")
+        if a == b:
+            raise ValueError(f"a contrast needs two different labels, not {a} twice")
+        removal = None if self._removal is None else self._removal[:, [a]] - self._removal[:, [b]]
+        scores = self._scores.contrast(a, b)
+        estimate = scores.estimate()
+        if not estimate.variance.any():
+            warnings.warn(
+                f"labels {a} and {b} differ by the same score for every mask: all indices are 0",
+                ConstantScoreWarning,
+                stacklevel=2,
             )
-        scored = self.scored
-        together = made.groups is not None and made.members == "together"
-        return sobol_indices(
-            lambda masks: scored(masks)[:, [label]] - scored(masks)[:, [other]],
-            len(self.total) if together else made.n_features,
-            estimator=made.estimator, design=made.design, keep=made.keep, rows=made.rows or None,
-            seed=made.seed, sign=made.sign, groups=None if together else made.groups,
-            members=made.members,
-        )  # fmt: skip
+        return make_result(
+            scores,
+            estimate,
+            removal=removal,
+            settings=self.settings,
+            n_rows=self.n_rows,
+            n_distinct=self.n_distinct,
+            is_scalar=True,
+            stable=None,
+        )
 
     def rows_for_stable_top(
         self, k: int = 5, *, column: int = 0, share: float = 0.95
     ) -> int | None:
-        """About how many base masks would settle which features are the top k.
+        """About how many base rows would make the top k features the same every time.
 
-        The squared differences of the last of the top and of the first of the others differ by g
-        on average, with a standard error that falls as 1 / sqrt(N): it must fall to g / z.
+        The last of the top is ahead of the first of the others by the mean of D_k^2 - D_l^2
+        over the rows, whose standard error falls as one over the square root of the rows. The
+        number is that at which a normal mean of this lead would be positive in ``share`` of
+        designs, for the feature below that catches up last.
 
         Args:
             k: number of features at the top.
             column: of the label.
-            share: how sure the top should be.
+            share: of designs that should have the same top.
 
         Returns:
-            A number of base masks, at most 64, where ``precision`` ends as well; ``None`` when the
-            top is settled already, or cannot be told.
+            Base rows in all, at most 64 (where ``precision`` stops, too), or ``None`` when the
+            top is that stable already, is all there is, or has no sampling error.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> result = sobol_indices(lambda masks: masks @ [3.0, 2.0, 1.0], 3)
+            >>> result.rows_for_stable_top(2) is None
+            True
         """
-        squares = self._samples["total"].ranked
-        if squares is None or len(squares) < 2 or k >= squares.shape[1]:
+        if not 0 < share < 1:
+            raise ValueError(f"share={share}: must lie between 0 and 1, for example 0.95")
+        if k < 1:
+            raise ValueError(f"k={k}: must be at least 1")
+        ranked = self._samples["total"].ranked
+        if ranked is None or not isinstance(self._scores, FlipScores):
             return None
-        own = squares[:, :, column]
-        if np.isnan(own).any():
-            return None
-        means = own.mean(axis=0)
-        order = np.argsort(-means, kind="stable")
-        last, next_one = order[k - 1], order[k]
-        if means[last] <= 0:
-            return None
-        n_base = len(own)
-        gap = means[last] - means[next_one]
-        error = (own[:, last] - own[:, next_one]).std(ddof=1) / np.sqrt(n_base)
-        z = float(ndtri(share))
-        if gap >= z * error:
-            return None
-        needed = MOST_ROWS if gap <= 0 else math.ceil(n_base * (z * error / gap) ** 2)
-        return None if n_base >= MOST_ROWS else min(MOST_ROWS, max(needed, n_base + 1))
+        return rows_for_stable_top(ranked[..., column], k, share=share, most=MOST_ROWS)
 
     def __repr__(self) -> str:
         """The features with the highest total index, a line each."""
@@ -294,12 +354,88 @@ class SobolIndices(IndexTable):
         return "\n".join(lines)
 
 
+def make_result(
+    scores: AnyScores,
+    estimate: Estimate,
+    *,
+    removal: Floats | None,
+    settings: Settings,
+    n_rows: int,
+    n_distinct: int,
+    is_scalar: bool,
+    stable: bool | None,
+) -> SobolIndices:
+    """The result that an estimate makes.
+
+    Args:
+        scores: what the estimate was made of.
+        estimate: indices of the features.
+        removal: score of the full input less that without each feature ``(features, labels)``,
+            for ``sign="occlusion"``.
+        settings: what made it.
+        n_rows: rows of the design.
+        n_distinct: distinct ones.
+        is_scalar: whether the black box gives one score a row.
+        stable: whether the top is as stable as asked for.
+    """
+    signed = read_only(estimate.total.value * _direction(estimate, removal, settings))
+    pairs = scores.estimate_pairs(estimate)
+    return SobolIndices(
+        **columns_of(
+            estimate.first,
+            estimate.total,
+            estimate.effect,
+            moderated=estimate.moderated,
+            is_scalar=is_scalar,
+        ),
+        signed=signed[:, 0] if is_scalar else signed,
+        variance=estimate.variance[0] if is_scalar else read_only(estimate.variance),
+        mean=estimate.mean[0] if is_scalar else read_only(estimate.mean),
+        n_rows=n_rows,
+        n_distinct=n_distinct,
+        settings=settings,
+        pairs=None if pairs is None else _pair_indices(pairs, is_scalar=is_scalar),
+        decomposition=scores.decomposition if isinstance(scores, ExactScores) else None,
+        stable=stable,
+        _scores=scores,
+        _removal=removal,
+    )
+
+
+def _direction(estimate: Estimate, removal: Floats | None, settings: Settings) -> Floats:
+    """+1, 0 or -1 for every index and label ``(features, labels)``."""
+    if removal is not None:
+        return np.asarray(np.sign(removal))
+    if settings.sign is None:
+        return np.ones_like(estimate.effect.value)
+    # Where effects all but cancel out, rounding alone would decide the sign.
+    spread = spread_of(settings.keep)
+    size = np.sqrt(np.maximum(estimate.total.value, 0) * estimate.variance / spread)
+    return np.where(estimate.effect.value < -_CLEARLY * size, -1.0, 1.0)
+
+
+def _pair_indices(found: PairSamples, *, is_scalar: bool) -> PairIndices:
+    columns = columns_of(
+        found.first, found.total, found.effect, moderated=found.moderated, is_scalar=is_scalar
+    )
+    return PairIndices(**columns, pairs=found.pairs)
+
+
 def columns_of(
-    first: Samples, total: Samples, effect: Samples, *, is_scalar: bool
+    first: Samples,
+    total: Samples,
+    effect: Samples,
+    *,
+    moderated: Moderated | None,
+    is_scalar: bool,
 ) -> dict[str, Any]:
     """The fields of an `IndexTable`."""
     samples = {"first": first, "total": total, "effect": effect}
-    columns: dict[str, Any] = {"_samples": samples, "_is_scalar": is_scalar}
+    columns: dict[str, Any] = {
+        "_samples": samples,
+        "_is_scalar": is_scalar,
+        "_moderated": moderated,
+    }
     for name, sample in samples.items():
         error = standard_error(sample)
         columns[name] = read_only(sample.value[:, 0] if is_scalar else sample.value)

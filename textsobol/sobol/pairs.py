@@ -1,12 +1,13 @@
 """Pairs of a few features, with base rows of their own: nothing else is flipped in them."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
-from textsobol.sobol.flip import indices_of, pair_differences
+from textsobol.sobol.flip import indices_of, moderate_pairs, pair_differences
 from textsobol.sobol.indices import PairIndices, columns_of
 from textsobol.sobol.plan import pairs_among
 from textsobol.sobol.rows import base_and_flips, pair_flips
@@ -53,4 +54,8 @@ def pair_indices(
     variance = np.maximum(variance, weight * (differences**2).mean(axis=0).max(axis=0))
     known = np.broadcast_to(variance, (rows, len(variance)))
     samples = indices_of(differences, weight, blocks, variance, known)
-    return PairIndices(**columns_of(*samples, is_scalar=False), pairs=pairs)
+    moderated = moderate_pairs(base, scores[:, 0], differences, keep, variance, known, of=None)
+    moderated = replace(moderated, additive=np.ones_like(moderated.additive))
+    moderated = replace(moderated, additive_error=np.zeros_like(moderated.additive))
+    columns = columns_of(*samples, moderated=moderated, is_scalar=False)
+    return PairIndices(**columns, pairs=pairs)

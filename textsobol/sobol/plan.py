@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textsobol.sobol.arrays import Integers
-from textsobol.sobol.designs import DESIGNS
+from textsobol.sobol.designs import DESIGNS, check_keep
 from textsobol.sobol.pick_freeze import PICK_FREEZE
 
 ESTIMATORS = ("flip", "exact", *PICK_FREEZE)
@@ -144,10 +144,7 @@ def make_plan(
     _require(members, MEMBERS, "members")
     if design is not None:
         _require(design, DESIGNS, "design")
-    if keep is not None and not isinstance(keep, float | int | np.number):
-        raise TypeError(f"keep={keep!r}: must be a number between 0 and 1, or None")
-    if keep is not None and not 0 < keep < 1:
-        raise ValueError(f"keep={keep}: the keep rate must lie between 0 and 1, both excluded")
+    check_keep(keep)
     for name, number in (("rows", rows), ("budget", budget)):
         if number is not None and _whole_number(name, number) < 1:
             raise ValueError(f"{name}={number}: must be at least 1")
@@ -187,6 +184,11 @@ def make_plan(
         _check_exact(plan)
         return plan
     return replace(plan, n_base=_affordable_base_rows(plan, rows), most_base=rows)
+
+
+def spread_of(keep: float | None) -> float:
+    """Variance of one feature's mask: p q, or that of a uniform number."""
+    return 1 / 12 if keep is None else keep * (1 - keep)
 
 
 def _check_precision(precision: float | None, stable_top: int) -> None:

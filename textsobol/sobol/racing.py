@@ -16,6 +16,7 @@ from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.estimate import Samples
 from textsobol.sobol.flip import flip_differences
+from textsobol.sobol.scores import is_constant
 from textsobol.sobol.uncertainty import interval
 
 LEAST_ROWS = 8  # before anything is decided: fewer say too little about their own spread
@@ -108,14 +109,6 @@ def _padded(scores: Floats, flipped: Integers, n_features: int) -> Floats:
     padded[:, 0] = scores[:, 0]
     padded[:, 1 + flipped] = scores[:, 1:]
     return padded
-
-
-def is_constant(scores: Floats) -> Array:
-    """Labels whose scores ``(rows, ..., labels)`` differ by no more than rounding; NaN is none."""
-    axes = tuple(range(scores.ndim - 1))
-    low, high = np.nanmin(scores, axis=axes), np.nanmax(scores, axis=axes)
-    rounding = 16 * np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high))
-    return np.asarray(high - low <= rounding)
 
 
 def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) -> Floats:

@@ -1,9 +1,10 @@
 """How sure: standard errors, intervals and the stability of a ranking, over base rows."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Samples
@@ -28,6 +29,12 @@ def _n_rows(rows: Floats) -> Integers:
     return np.asarray(np.count_nonzero(~np.isnan(rows), axis=0))
 
 
+def check_level(level: float) -> None:
+    """Refuse a confidence level that is none."""
+    if not 0 < level < 1:
+        raise ValueError(f"level={level}: must lie between 0 and 1, for example 0.95")
+
+
 def margin(samples: Samples, level: float) -> Floats:
     """Half the width of an interval that holds the true value with probability ``level``.
 
@@ -35,8 +42,7 @@ def margin(samples: Samples, level: float) -> Floats:
     from N rows of kurtosis k is as good as one from 2N / (k - 1) + 1 normal rows
     (Satterthwaite 1946), so heavy tails, where the error itself is uncertain, widen it.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level={level}: must lie between 0 and 1, for example 0.95")
+    check_level(level)
     error = standard_error(samples)
     if samples.rows is None or len(samples.rows) == 1:
         return error
@@ -76,6 +82,50 @@ def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     inside = replace(samples, value=np.clip(samples.value, 0, 1))
     low, high = interval(inside, level)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def rows_for_stable_top(squares: Floats, k: int, *, share: float, most: int) -> int | None:
+    """Base rows at which the k largest means would be the same ones in ``share`` of designs.
+
+    With lead x_j = D_a^2 - D_b^2 in row j, for a the last of the top and b below it, the mean lead
+    of n rows is positive with probability Phi(sqrt(n) mean(x) / sd(x)), so that
+    n = (z sd / mean)^2. The largest such n over all features below counts, and over all of the
+    top in the place of a.
+
+    Args:
+        squares: what is averaged ``(rows, features)``; NaN where a feature has fewer rows.
+        k: number of features at the top.
+        share: of designs, between 0 and 1.
+        most: rows at which to give up.
+
+    Returns:
+        The number, above that of the rows there are, or ``None`` if those suffice.
+
+    Example:
+        >>> squares = np.array([[4.0, 0.0], [2.0, 4.0], [4.0, 2.0]])
+        >>> rows_for_stable_top(squares, 1, share=0.9, most=64)
+        9
+    """
+    n_rows = len(squares)
+    means = np.nanmean(squares, axis=0)
+    order = np.argsort(-means, kind="stable")
+    top, below = order[:k], order[k:]
+    top = top[means[top] > 0]
+    if not len(below) or not len(top):
+        return None
+    if n_rows < 2:
+        return most
+    z = float(ndtri(share))
+    needed = 0.0
+    for feature in top:
+        leads = squares[:, [feature]] - squares[:, below]
+        lead, spread = np.nanmean(leads, axis=0), np.nanstd(leads, axis=0, ddof=1)
+        # Shuffled rows of equal features would never tell them apart.
+        rows = np.divide(z * spread, lead, out=np.full_like(lead, np.inf), where=lead > 0) ** 2
+        needed = max(needed, float(rows.max()))
+    if needed <= n_rows:
+        return None
+    return most if needed >= most else max(n_rows + 1, math.ceil(needed))
 
 
 def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bool) -> Floats:
