@@ -63,7 +63,7 @@ def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> No
     assert "--glove glove.txt" in card
     assert str(tmp_path) not in card
     top = sentiment_of(tmp_path / "one")
-    assert {word for word, _, _ in top} == {"good", "bad"}
+    assert {each.word for each in top} == {"good", "bad"}
 
 
 def test_a_transformer_is_fine_tuned(data: Path, tmp_path: Path) -> None:
