@@ -78,7 +78,7 @@ def test_a_transformer_is_fine_tuned(data: Path, tmp_path: Path) -> None:
     results = json.loads((tmp_path / "tuned" / "results.json").read_text())
     assert results["train_reviews"] == 36
     assert results["test_accuracy"] == 1.0, "the base model knows good from bad already"
-    assert {word for word, _, _ in sentiment_of(tmp_path / "tuned")} == {"good", "bad"}
+    assert {each.word for each in sentiment_of(tmp_path / "tuned")} == {"good", "bad"}
 
 
 def test_data_that_cannot_be_read_is_named(tmp_path: Path) -> None:
