@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.render.conftest import Look
-from tests.render.samples import explained
+from tests.render.samples import explained, with_measures
 from textsobol import save_comparison
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.files import names_of
@@ -119,21 +119,14 @@ def test_names_tell_what_differs(tmp_path: Path) -> None:
     assert "keep rate 0.9" in (tmp_path / "both.html").read_text()
 
 
-def test_rank_correlation_of_known_orders() -> None:
-    one = explained()
-    assert rank_correlation(one, one) == pytest.approx(1)
-    words = tuple(
-        replace(w, scores={label: replace(s, score=-s.score) for label, s in w.scores.items()})
-        for w in one.words
-    )
-    assert rank_correlation(one, replace(one, words=words)) == pytest.approx(-1)
-    flat = tuple(
-        replace(w, scores={label: replace(s, score=0.0) for label, s in w.scores.items()})
-        for w in one.words
-    )
-    assert math.isnan(rank_correlation(one, replace(one, words=flat)))
+def test_equal_scores_have_no_correlation_nor_have_other_texts() -> None:
+    one = explained("an awful film")
     with pytest.raises(ValueError, match="different texts"):
         rank_correlation(one, explained("another good text"))
+    for text in ("an", "awful", "film"):
+        one = with_measures(one, text, score=0.0)
+    assert math.isnan(rank_correlation(one, one))
+    assert "not defined" in comparison_html({"one": one, "other": one})
 
 
 def test_methods_have_scales_of_their_own(look: Look) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,14 @@ def test_scores_beyond_one_keep_their_values_and_places(look: Look) -> None:
     with look(explanation_html(explanation)) as page:
         expected = [(each.name, f"{each.score:+.3f}") for each in explanation.top(15)]
         assert bars_of(page) == expected
+
+
+def test_estimates_beyond_one_are_not_called_shares(look: Look) -> None:
+    explanation = with_measures(explained("an awful film"), "awful", total=1.18)
+    sums = {label: replace(own, additive_share=-0.4) for label, own in explanation.sums.items()}
+    with look(explanation_html(replace(explanation, sums=sums))) as page:
+        assert page.locator(".summary").inner_text() == "NEGATIVE, mostly because of awful"
+        assert page.locator(".sums").inner_text().endswith("(score).")
 
 
 def test_small_scores_of_long_texts_keep_their_places(look: Look) -> None:

@@ -30,29 +30,10 @@ from matplotlib.lines import Line2D
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.5}
 TEXT = "a good and nice plot with a fine but bad end"
 HOSTILE = [
-    "$x_1$",
-    "$",
-    "$\\frac{$",
-    "a_b^c",
-    "\\alpha",
-    "100%",
-    "#{&~",
-    "<script>alert(1)</script>",
-    "]]>&amp;",
-    "中文",
-    "😀👍🏽",
-    "नमस्ते",
-    "שלום",
-    "e\u0301\u0323",
-    "\u200b\ufe0f",
-    "\ue000\U0010fffd",
-    "\x1b[31m",
-    "\x00",
-    "\ud800",
-    "a\u202eb",
-    "\ufffe\uffff",
-    "dampf" * 500,
-]
+    "$x_1$", "$", "$\\frac{$", "a_b^c", "\\alpha", "100%", "#{&~", "<script>alert(1)</script>",
+    "]]>&amp;", "中文", "😀👍🏽", "नमस्ते", "שלום", "e\u0301\u0323", "\u200b\ufe0f",
+    "\ue000\U0010fffd", "\x1b[31m", "\x00", "\ud800", "a\u202eb", "\ufffe\uffff", "dampf" * 500,
+]  # fmt: skip
 
 
 def sentiment(texts: list[str]) -> np.ndarray:
@@ -392,15 +373,8 @@ def test_an_svg_keeps_words_as_text_and_hostile_ones_harmless(tmp_path: Path) ->
     save_plot(of_words(HOSTILE, "<script>label</script>"), path, top=len(HOSTILE))
     texts = svg_texts(path)
     # Also glyphs that this machine lacks: the viewer may have them.
-    for word in (
-        "$x_1$",
-        "<script>alert(1)</script>",
-        "]]>&amp;",
-        "中文",
-        "\ufffd[31m",
-        "a\ufffdb",
-    ):
-        assert word in texts
+    shown = {"$x_1$", "<script>alert(1)</script>", "]]>&amp;", "中文", "\ufffd[31m", "a\ufffdb"}
+    assert shown <= set(texts)
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.parse(path).iter()}
     assert "script" not in tags
     assert not re.search(r"<\s*script|\son\w+\s*=", path.read_text(encoding="utf-8"))

@@ -269,19 +269,3 @@ def test_truth_must_fit(explanations: list[TextExplanation]) -> None:
 def test_only_pages_are_written(explanations: list[TextExplanation]) -> None:
     with pytest.raises(ValueError, match=r"known: \.html"):
         save_report(explanations, "report.pdf")
-
-
-def test_words_are_counted_over_texts() -> None:
-    explainer = TextExplainer(sentiment, labels=LABELS)
-    texts = ["good good music", "such good fun", "fine"]
-    found = {(w.word, w.label): w for w in corpus_words(explainer.many(texts))}
-    good = found["good", "POSITIVE"]
-    assert (good.texts, good.occurrences) == (2, 3)
-    own = [
-        word.scores["POSITIVE"]
-        for text in texts[:2]
-        for word in explainer(text).words
-        if word.text == "good"
-    ]
-    assert good.score == pytest.approx(np.mean([score.score for score in own]))
-    assert good.effect == pytest.approx(np.mean([score.effect for score in own]))

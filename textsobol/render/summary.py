@@ -84,7 +84,7 @@ def _named(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
     names = [mark(one_line(word.name)) for word in words]
-    if not math.isnan(words[0].total):
+    if round(words[0].total, 3) <= 1:  # neither unknown nor an estimate that is no share
         names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
     return join_words(names)
 

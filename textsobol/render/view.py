@@ -166,7 +166,8 @@ def sums_sentence(explanation: TextExplanation) -> str | None:
     # The rest of the rounded numbers, so that they add up as they are read.
     remainder = value - baseline - additive
     share = ""
-    if math.isfinite(sums.additive_share) and explanation.settings.get("base_masks") != 1:
+    # Far outside of 0 to 1 it is noise, which estimators other than flip can have much of.
+    if explanation.settings.get("base_masks") != 1 and -0.05 < sums.additive_share < 1.05:
         alone = f"{100 * min(1.0, max(0.0, sums.additive_share)):.0f} %"
         share = f" Words on their own cause {alone} of the variation."
     return (

@@ -138,7 +138,7 @@ class Card {
       ...Object.keys(MEASURED).flatMap((name) => this.rowOf(name, place)),
       ...(doubt ? [["how sure", doubt]] : []),
       ...(rank.has(place) ? [["rank", `${rank.get(place)} of ${order.length}`]] : []),
-      ...(many ? [["in the top ten", `of ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
+      ...(many ? [["in the top ten", `in ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
     ];
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
