@@ -11,6 +11,7 @@ from textsobol import ConstantScoreWarning, sobol_indices
 from textsobol.methods import Game
 from textsobol.methods.contract import Decision
 from textsobol.methods.sobol import sobol, stages
+from textsobol.search import divide_budget
 from textsobol.sobol.arrays import Array, Floats
 
 D = 40
@@ -42,9 +43,9 @@ def spied(score: Callable[[Array], Floats]) -> tuple[Callable[[Array], Floats], 
 def test_the_scores_are_the_signed_indices_whatever_the_path_does() -> None:
     score = tangled(D, 1)
     with_path = sobol(decided(score), budget=1 + 8 * (D + 1), seed=3, path=True)
-    n_base = with_path.settings["base_masks"]
-    alone = sobol_indices(column(score), D, rows=n_base, seed=3)
-    assert n_base >= 5, "enough for intervals"
+    n_base, n_leader = (with_path.settings[name] for name in ("base_masks", "leader_masks"))
+    alone = sobol_indices(column(score), D, rows=n_base, leader_rows=n_leader, seed=3)
+    assert n_base + n_leader >= 8, "enough for intervals"
     assert with_path.path is not None
     assert len(with_path.path.order) > 5
     np.testing.assert_array_equal(with_path.scores, alone.signed)
@@ -56,12 +57,14 @@ def test_the_scores_are_the_signed_indices_whatever_the_path_does() -> None:
 def test_what_the_search_does_not_need_makes_the_indices_surer() -> None:
     """Nothing speaks for the label, so that the search ends at once."""
     slopes = -np.random.default_rng(3).exponential(size=D)
-    found = sobol(decided(lambda masks: masks @ slopes), budget=1 + 8 * (D + 1), seed=0, path=True)
+    budget = 1 + 10 * (D + 1)
+    found = sobol(decided(lambda masks: masks @ slopes), budget=budget, seed=0, path=True)
     assert found.path is not None
     assert found.path.order == ()
-    assert found.settings["base_masks"] >= 7
+    planned = divide_budget(budget, D).masks
+    assert found.settings["base_masks"] + found.settings["leader_masks"] > sum(planned)
     assert found.rows is not None
-    assert found.rows[1] <= 1 + 8 * (D + 1)
+    assert found.rows[1] <= budget
 
 
 @pytest.mark.parametrize("path", [False, True])
@@ -131,7 +134,7 @@ def test_of_all_masks_the_flip_set_is_the_smallest_there_is() -> None:
 def test_the_path_starts_from_the_decision_also_when_another_label_is_analysed() -> None:
     score = tangled(D, 4)
     known, unknown = (
-        sobol(decided(score, analysed=analysed), budget=400, seed=0, path=True)
+        sobol(decided(score, analysed=analysed), budget=5 * D, seed=0, path=True)
         for analysed in (True, False)
     )
     assert known.path == unknown.path

@@ -16,7 +16,12 @@ import numpy as np
 
 from textsobol.methods.contract import Attribution, FoundPath, Game
 from textsobol.methods.path import find_path
-from textsobol.search.budget import USUAL_PASSES, divide_budget
+from textsobol.search.budget import (
+    USUAL_PASSES,
+    BaseMasks,
+    divide_base_masks,
+    divide_budget,
+)
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
 from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats, Integers
@@ -100,6 +105,7 @@ def stages(
         interactions=interactions,
         path=searches,
         block=block,
+        may_lead=rows is None and precision is None and sign != "occlusion",
     )
 
     def estimated(**how: Any) -> SobolIndices:
@@ -122,17 +128,21 @@ def stages(
         )
 
     if not only_last and not share.is_exact and share.indices is not None:
-        n_base = min(rows or share.indices, share.indices // (1 + n_units))
+        n_base = share.indices // (1 + n_units) if share.masks is None else share.masks.n_base
+        n_base = min(rows or n_base, n_base)
         for power in range((n_base - 1).bit_length()):
             yield found(estimated(estimator="flip", rows=2**power))
-    indices = estimated(
-        estimator="exact" if share.is_exact else estimator,
-        budget=share.indices,
-        rows=None if share.is_exact else rows,
-        precision=precision,
-        stable_top=stable_top,
-        pairs=min(interactions, n_units) if n_pairs and not share.pairs else None,
-    )
+    if share.masks is not None:
+        indices = estimated(estimator="flip", **_rows(share.masks))
+    else:
+        indices = estimated(
+            estimator="exact" if share.is_exact else estimator,
+            budget=share.indices,
+            rows=None if share.is_exact else rows,
+            precision=precision,
+            stable_top=stable_top,
+            pairs=min(interactions, n_units) if n_pairs and not share.pairs else None,
+        )
     found_path = None
     if searches:
         yield found(indices)
@@ -140,12 +150,12 @@ def stages(
             game, evaluator, units, indices, passes=share.path, for_flip=share.flip
         ):
             yield found(indices, found_path)
-    if budget is not None and indices.settings.estimator == "flip" and not (rows or precision):
+    if budget is not None and share.masks is not None and searches:
         # What the search did not need makes the indices surer.
-        more = (budget - share.pairs - evaluator.n_distinct) // (1 + n_units)
-        n_base = _in_whole_blocks(indices.settings.rows + more, block)
-        if n_base > indices.settings.rows:
-            indices = estimated(estimator="flip", rows=n_base)
+        left = budget - share.pairs - evaluator.n_distinct
+        masks = share.masks.add(left, n_units, block=block)
+        if masks != share.masks:
+            indices = estimated(estimator="flip", **_rows(masks))
     if share.pairs:
         assert budget is not None
         left = budget - evaluator.n_distinct
@@ -162,6 +172,7 @@ class _Share:
 
     Attributes:
         indices: for the indices, or ``None`` for as many as they take.
+        masks: the base masks that this buys, where nobody asked for others.
         path: for the path.
         flip: for making the flip set irreducible.
         pairs: for pairs that come after the indices.
@@ -169,6 +180,7 @@ class _Share:
     """
 
     indices: int | None
+    masks: BaseMasks | None = None
     path: int = 0
     flip: int = 0
     pairs: int = 0
@@ -184,6 +196,7 @@ def _divide(
     interactions: int,
     path: bool,
     block: int,
+    may_lead: bool,
 ) -> _Share:
     """Divide what is left of a budget, the whole input being known already."""
     if left is not None and estimator == "auto" and n_units <= MOST_EXACT_FEATURES:
@@ -193,25 +206,24 @@ def _divide(
     pairs = 0
     if interactions and left is not None and estimator in ("auto", "flip"):
         pairs = _passes_for_pairs(left, n_units, interactions)
+    may_lead &= estimator == "auto"
     if not path:
-        return _Share(None if left is None else left - pairs, pairs=pairs)
+        if left is None or not may_lead:
+            return _Share(None if left is None else left - pairs, pairs=pairs)
+        masks = divide_base_masks(left - pairs, n_units, block=block)
+        return _Share(left - pairs, masks, pairs=pairs)
     # Without a budget the path gets what it would have beside the usual one.
     usual = USUAL_PASSES * (n_units + 1)
-    divided = divide_budget(1 + (usual if left is None else left - pairs), n_units)
+    divided = divide_budget(1 + (usual if left is None else left - pairs), n_units, block=block)
+    masks, for_path, for_flip = divided
     if left is None:
-        return _Share(None, divided.path_passes, divided.flip_passes)
-    n_base = _in_whole_blocks(divided.n_base, block)
-    for_path = left - pairs - divided.flip_passes - n_base * (n_units + 1)
-    return _Share(n_base * (n_units + 1), for_path, divided.flip_passes, pairs)
+        return _Share(None, None, for_path, for_flip)
+    for_indices = left - pairs - for_path - for_flip
+    return _Share(for_indices, masks if may_lead else None, for_path, for_flip, pairs)
 
 
-def _in_whole_blocks(n_base: int, block: int) -> int:
-    """Base masks in whole blocks, where there are two: then every feature is present equally often.
-
-    Otherwise two words that only decide together would get different scores because one of them
-    met the other more often.
-    """
-    return n_base - n_base % block if n_base >= 2 * block else n_base
+def _rows(masks: BaseMasks) -> dict[str, int]:
+    return {"rows": masks.n_base, "leader_rows": masks.n_leader}
 
 
 def _passes_for_pairs(left: int, n_units: int, interactions: int) -> int:
@@ -276,6 +288,7 @@ def _recorded(indices: SobolIndices) -> dict[str, Any]:
         "design": made.design,
         "keep": made.keep,
         "base_masks": made.rows,
+        "leader_masks": made.leader_rows,
         "sign": made.sign,
     }
     if made.precision is not None:

@@ -188,6 +188,7 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
         ("base masks", settings.get("base_masks") or None),
+        ("base masks of the leading words", settings.get("leader_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),
         ("textsobol", versions.get("textsobol")),

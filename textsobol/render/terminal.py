@@ -59,6 +59,8 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     if "base_masks" in settings:
         n_base = settings["base_masks"]
         facts.append(f"{n_base} base masks" if n_base > 1 else "1 base mask" if n_base else "exact")
+        if settings.get("leader_masks"):
+            facts.append(f"{settings['leader_masks']} more for the words that lead")
     facts.append(f"{cost['forwarded']:.0f} forward passes")
     facts += _paid(cost)
     if "seconds" in cost:  # not of a corpus, whose texts are explained together

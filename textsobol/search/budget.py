@@ -5,46 +5,119 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from textsobol.search.path import DEPTH, complete_search_passes
+from textsobol.sobol.plan import count_leaders
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 USUAL_PASSES = 8  # for every feature
-_BASE_MASKS = 5  # of them
+_BASE_PART = 0.68  # of the passes
+_LEAST_TO_LEAD = 5  # base masks' worth of passes, from which on some features lead
+_LEAST_BASE_MASKS = 4  # beside leader masks
 _FLIP_PART, _MOST_FLIP_PASSES = 12, 40  # a twelfth of the search's passes, 40 at most
+_BLOCK = 4  # rows of a balanced block at keep rate 0.5
+
+
+class BaseMasks(NamedTuple):
+    """How many base masks there are.
+
+    Attributes:
+        n_base: those in which every feature is flipped, of ``features + 1`` passes each.
+        n_leader: those in which only the leading features are; see `count_leaders`.
+    """
+
+    n_base: int
+    n_leader: int
+
+    def passes(self, n_features: int) -> int:
+        """Forward passes that they take."""
+        return self.n_base * (n_features + 1) + self.n_leader * (count_leaders(n_features) + 1)
+
+    def add(self, passes: int, n_features: int, *, block: int) -> BaseMasks:
+        """With more base masks, for the leading features if some lead already.
+
+        Example:
+            >>> BaseMasks(4, 8).add(100, 100, block=4)
+            BaseMasks(n_base=4, n_leader=12)
+            >>> BaseMasks(2, 0).add(100, 40, block=4)
+            BaseMasks(n_base=4, n_leader=0)
+        """
+        if not self.n_leader:
+            n_base = self.n_base + passes // (n_features + 1)
+            return BaseMasks(max(self.n_base, _in_whole_blocks(n_base, block)), 0)
+        n_all = sum(self) + passes // (count_leaders(n_features) + 1)
+        return BaseMasks(self.n_base, _in_whole_blocks(n_all, block) - self.n_base)
 
 
 class DividedBudget(NamedTuple):
     """What every part of an explanation may spend.
 
     Attributes:
-        n_base: base masks, of ``features + 1`` forward passes each.
+        masks: base masks.
         path_passes: forward passes of the search for the path.
         flip_passes: forward passes that make the flip set irreducible.
     """
 
-    n_base: int
+    masks: BaseMasks
     path_passes: int
     flip_passes: int
 
 
-def divide_budget(budget: int, n_features: int, *, depth: int = DEPTH) -> DividedBudget:
-    """Divide a budget: five eighths for base masks, the rest for path and flip set.
+def divide_base_masks(passes: int, n_features: int, *, block: int = _BLOCK) -> BaseMasks:
+    """Base masks for all features, and more of them for the few that lead.
 
-    There are five base masks at least where the budget has eight passes for every feature, and one
-    in any case. What a complete greedy search would leave over also goes to base masks.
+    Most features of a text hardly matter, and four base masks show which. Flipping only the others
+    in two base masks of three makes those surer that do matter, at the same cost. Base masks
+    come in whole blocks, so that two features which only decide together meet equally often.
+
+    Args:
+        passes: forward passes.
+        n_features: number of features.
+        block: base masks of a balanced block.
+
+    Example:
+        >>> divide_base_masks(5 * 101 + 30, 100)
+        BaseMasks(n_base=4, n_leader=8)
+        >>> divide_base_masks(4 * 101, 100)
+        BaseMasks(n_base=4, n_leader=0)
+    """
+    for_all = _in_whole_blocks(passes // (n_features + 1), block)
+    led = BaseMasks(0, 0)
+    if for_all >= _LEAST_TO_LEAD and count_leaders(n_features) < n_features:
+        while (more := _led(sum(led) + block)).passes(n_features) <= passes:
+            led = more
+    return led if sum(led) > for_all else BaseMasks(for_all, 0)
+
+
+def _in_whole_blocks(n_masks: int, block: int) -> int:
+    """So many base masks, or fewer: whole blocks, where there are two."""
+    return n_masks - n_masks % block if n_masks >= 2 * block else n_masks
+
+
+def _led(n_masks: int) -> BaseMasks:
+    """So many base masks, a third of them for all features."""
+    n_base = min(n_masks, max(_LEAST_BASE_MASKS, n_masks // 3))
+    return BaseMasks(n_base, n_masks - n_base)
+
+
+def divide_budget(
+    budget: int, n_features: int, *, depth: int = DEPTH, block: int = _BLOCK
+) -> DividedBudget:
+    """Divide a budget: about two thirds for base masks, the rest for path and flip set.
+
+    Base masks get the worth of five at least where the budget has eight passes for every feature,
+    and there is one in any case. What a complete greedy search would leave over goes to base masks.
 
     Args:
         budget: forward passes, that of the whole input included.
         n_features: number of features.
         depth: deletions of the path, at most.
+        block: base masks of a balanced block.
 
     Raises:
         ValueError: the budget is too small for the whole input and one base mask.
 
     Example:
         >>> divide_budget(1 + 8 * 101, 100)
-        DividedBudget(n_base=5, path_passes=278, flip_passes=25)
-        >>> divide_budget(10_000, 100)
-        DividedBudget(n_base=80, path_passes=1879, flip_passes=40)
+        DividedBudget(masks=BaseMasks(n_base=4, n_leader=8), path_passes=253, flip_passes=23)
     """
     per_base_mask = n_features + 1
     left = budget - 1
@@ -52,28 +125,35 @@ def divide_budget(budget: int, n_features: int, *, depth: int = DEPTH) -> Divide
         raise ValueError(
             f"budget={budget}: {n_features} features need at least {per_base_mask + 1} passes"
         )
-    affordable = left // per_base_mask
-    n_base = max(1, round(_BASE_MASKS / USUAL_PASSES * left / per_base_mask))
+    n_worth = max(1, round(_BASE_PART * left / per_base_mask))
+    for_base = n_worth * per_base_mask
+    if n_worth >= _LEAST_TO_LEAD:
+        for_base = int(_BASE_PART * left)
     if budget >= USUAL_PASSES * n_features:
-        n_base = max(n_base, min(affordable, _BASE_MASKS))
+        for_base = max(for_base, min(left, _LEAST_TO_LEAD * per_base_mask))
     complete = complete_search_passes(n_features, depth) + _MOST_FLIP_PASSES
-    n_base = max(n_base, (left - complete) // per_base_mask)
-    for_search = left - n_base * per_base_mask
+    masks = divide_base_masks(max(for_base, left - complete), n_features, block=block)
+    for_search = left - masks.passes(n_features)
     flip_passes = min(_MOST_FLIP_PASSES, for_search // _FLIP_PART)
-    return DividedBudget(n_base, for_search - flip_passes, flip_passes)
+    return DividedBudget(masks, for_search - flip_passes, flip_passes)
 
 
 def budget_for_base_masks(n_base: int, n_features: int, *, path: bool) -> int:
-    """The budget that buys so many base masks, beside the path or without it.
+    """The budget that buys so many base masks for the leading features, with the path or without.
 
     Example:
         >>> budget_for_base_masks(20, 100, path=False)
-        2021
-        >>> divide_budget(budget_for_base_masks(20, 100, path=True), 100).n_base
+        910
+        >>> sum(divide_budget(budget_for_base_masks(20, 100, path=True), 100).masks)
         20
     """
     per_base_mask = n_features + 1
-    budget = 1 + n_base * per_base_mask
-    while path and divide_budget(budget, n_features).n_base < n_base:
+    budget = 1 + per_base_mask
+    while True:
+        if path:
+            masks = divide_budget(budget, n_features).masks
+        else:
+            masks = divide_base_masks(budget - 1, n_features)
+        if sum(masks) >= n_base:
+            return budget
         budget += per_base_mask
-    return budget

@@ -15,10 +15,11 @@ from textsobol.sobol.designs import Design, warn_if_aliased
 from textsobol.sobol.estimate import Estimate
 from textsobol.sobol.evaluator import Evaluator, Progress
 from textsobol.sobol.exact import hoeffding
+from textsobol.sobol.flip import flip_differences
 from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
 from textsobol.sobol.pick_freeze import moves_between
-from textsobol.sobol.plan import Pairs, Plan, make_plan, pairs_among, spread_of
-from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, race
+from textsobol.sobol.plan import Pairs, Plan, count_leaders, make_plan, pairs_among, spread_of
+from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, padded, race
 from textsobol.sobol.rows import (
     all_masks,
     all_present_and_without_each,
@@ -52,6 +53,7 @@ def sobol_indices(
     pairs: Pairs | None = None,
     precision: float | None = None,
     stable_top: int = 5,
+    leader_rows: int = 0,
     batch_rows: int | None = None,
     progress: Progress | None = None,
 ) -> SobolIndices:
@@ -99,6 +101,9 @@ def sobol_indices(
             base rows' worth of passes, end it in any case, with a warning.
         stable_top: number of features that ``precision`` is about. Features with an index of 0
             do not count.
+        leader_rows: base rows more, in which only the leading features are flipped: the 15 %
+            (10 at least) that have changed the score most in the others (``flip``). Cheaper
+            than rows for all, and as good for those that matter.
         batch_rows: most rows given to the black box in one call.
         progress: called with (rows done, rows planned) as the work goes on.
 
@@ -137,6 +142,7 @@ def sobol_indices(
         pairs=pairs,
         precision=precision,
         stable_top=stable_top,
+        leader_rows=leader_rows,
     )
     evaluator = Evaluator(
         black_box,
@@ -184,10 +190,16 @@ class Analysis:
 
 def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
     assert plan.keep is not None
-    base, blocks = _design(plan, plan.n_units).take(plan.n_base)
+    base, blocks = _design(plan, plan.n_units).take(plan.n_base + plan.leader_rows)
     _warn_if_aliased(plan, base)
-    scores = _flattened(evaluator(base_and_flips(base)))
-    scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
+    everywhere = base[: plan.n_base]
+    scores = evaluator(base_and_flips(everywhere)).reshape(plan.n_base, 1 + plan.n_units, -1)
+    if plan.leader_rows:
+        leaders = _leaders(everywhere, scores)
+        more = evaluator(base_and_flips(base[plan.n_base :], leaders))
+        more = more.reshape(plan.leader_rows, 1 + len(leaders), -1)
+        scores = np.concatenate([scores, padded(more, leaders, plan.n_units)])
+    scores = _flattened(scores)
     found = FlipScores(base, blocks, plan.keep, scores[:, 0], scores[:, 1:])
     estimate = found.estimate()
     if plan.n_pairs:
@@ -195,6 +207,14 @@ def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
         f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
         found = replace(found, pairs=pairs, f_pairs=f_pairs)
     return Analysis(found, estimate, plan.n_base)
+
+
+def _leaders(base: Array, scores: Floats) -> Integers:
+    """The features that changed some label's score most, in base rows with all their flips."""
+    squares = (flip_differences(base, scores[:, 0], scores[:, 1:]) ** 2).mean(axis=0)
+    in_all = squares.sum(axis=0)
+    shares = (squares / np.where(in_all > 0, in_all, 1.0)).max(axis=1)
+    return np.sort(np.argsort(-shares, kind="stable")[: count_leaders(len(shares))])
 
 
 def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
@@ -320,6 +340,7 @@ def _settings(plan: Plan, n_base: int, *, grouped: bool) -> Settings:
         groups=tuple(plan.groups.tolist()) if grouped else None,
         members=plan.members,
         pairs=chosen if plan.top_pairs == 0 else plan.top_pairs,
+        leader_rows=plan.leader_rows,
         precision=plan.precision,
         stable_top=plan.stable_top,
         version=__version__,

@@ -76,11 +76,16 @@ def flip_estimate(
     """
     weight = keep * (1 - keep)
     alike = _features_by_rows(differences)
-    # The variance has all rows in any case; its control variate may leave features out.
+    # Features that were not flipped in all rows: their mean differences are taken off the scores,
+    # and the variance that these stand for is added again.
     always = alike[len(base)]
+    slopes = np.nanmean(differences, axis=0)
+    slopes[always] = 0.0
+    others = weight * (slopes**2).sum(axis=0)
     variance, variance_rows, mean = flip_variance(
-        base[:, always], f_base, differences[:, always], keep, blocks
+        base[:, always], f_base - (base - keep) @ slopes, differences[:, always], keep, blocks
     )
+    variance, variance_rows = variance + others, variance_rows + others
     squares = np.empty(differences.shape[1:])
     for n, features in alike.items():
         squares[features] = (differences[:n, features] ** 2).mean(axis=0)
@@ -93,7 +98,9 @@ def flip_estimate(
         _joined(samples, list(alike.values()), differences.shape)
         for samples in zip(*parts, strict=True)
     )
-    moderated = _moderate_groups(base, f_base, differences, keep, variance, variance_rows, alike)
+    moderated = _moderate_groups(
+        base, f_base, differences, keep, variance, variance_rows, alike, others
+    )
     return Estimate(first, total, effect, variance, mean, variance_rows, moderated)
 
 
@@ -105,6 +112,7 @@ def _moderate_groups(
     variance: Floats,
     variance_rows: Floats,
     alike: dict[int, Integers | slice],
+    others: Floats,
 ) -> Moderated:
     """Errors of all features; those with few rows are compared with all that have these rows."""
     n_flipped = np.count_nonzero(~np.isnan(differences[..., 0]), axis=0)
@@ -122,6 +130,8 @@ def _moderate_groups(
             variance=variance,
             variance_rows=variance_rows[:n],
             is_most=len(base) < ENOUGH_FOR_VARIANCE,
+            n_base=len(base),
+            others=others if n == len(base) else None,
         )
         own = n_flipped[pool] == n
         for name, column in columns.items():

@@ -46,6 +46,7 @@ class Settings:
     groups: tuple[int, ...] | None
     members: str
     pairs: int | tuple[tuple[int, int], ...] | None
+    leader_rows: int
     precision: float | None
     stable_top: int
     version: str

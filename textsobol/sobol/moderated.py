@@ -30,14 +30,15 @@ from scipy.special import stdtrit
 from textsobol.sobol.arrays import Array, Floats
 
 LEAST_MASKS = 5  # from which intervals are made
+_LEAST_OF_OTHERS = 4  # the same, of features that were flipped in fewer masks than the leaders
 _LEAST_DISTINCT = 4
 _MOST_CONSTANT = 0.1  # of the other features may have been present, or absent, in every mask
 _PRIOR = 16  # masks that the expected variance counts as
 _NEIGHBOURS = 0.25  # of all errors make an expectation
 _LEAST_NEIGHBOURS = 15
 _FEATURES = 50  # that say as much about errors as one feature's own masks
-_FEW = 0.85  # of the error of a total, from masks that are few: expected errors are too large,
-# for a few large surprises make the mean of their squares
+_FEW = 0.75  # masks too few: a few large surprises make the mean of their squares, and so errors
+# of totals are expected too large by about 1 / (1 - 0.75 / N)
 _ORDER = 0.6  # of the margin of the additive share, for it only ever lowers V
 
 
@@ -145,6 +146,8 @@ def moderate(
     variance: Floats,
     variance_rows: Floats,
     is_most: bool,
+    n_base: int | None = None,
+    others: Floats | None = None,
 ) -> Moderated:
     """Moderated errors of differences of any order.
 
@@ -157,9 +160,14 @@ def moderate(
         variance: V ``(labels,)``.
         variance_rows: one value a mask whose mean is about V ``(rows, labels)``.
         is_most: whether V is (sum S_i + sum T_i) V / 2, the most that it can be.
+        n_base: number of base masks, where there are others in which these features were not
+            flipped.
+        others: additive part of V that is due to further features ``(labels,)``.
     """
     n_differences, n_labels = differences.shape[1:]
-    is_seen = _is_seen(base, n_differences)
+    has_leaders = n_base is not None and n_base > len(base)
+    least = _LEAST_OF_OTHERS if has_leaders else LEAST_MASKS
+    is_seen = _is_seen(base, n_differences, least)
     # Only single differences tell how much of the score is not additive.
     residuals = None
     if base.shape[1] == n_differences and weight == keep * (1 - keep):
@@ -173,6 +181,9 @@ def moderate(
             n_distinct=len(np.unique(base, axis=0)),
             is_seen=is_seen,
             is_most=is_most,
+            n_errors=base.size,
+            least=least,
+            others_additive=0.0 if others is None else others[label] / weight,
         )
         for label in range(n_labels)
     ]
@@ -185,7 +196,7 @@ def join(parts: list[dict[str, Any]], axis: int) -> Moderated:
     return Moderated(**{name: np.stack([p[name] for p in parts], axis=axis) for name in names})
 
 
-def _is_seen(base: Array, n_differences: int) -> Array:
+def _is_seen(base: Array, n_differences: int, least: int) -> Array:
     """Features that were flipped while most others were present here and absent there."""
     n_rows, n_features = base.shape
     is_constant = (base == base[:1]).all(axis=0)
@@ -196,7 +207,7 @@ def _is_seen(base: Array, n_differences: int) -> Array:
     n_distinct = len(np.unique(base, axis=0))
     # Two features have only two contexts each, and a single one has one.
     is_enough = n_distinct >= min(_LEAST_DISTINCT, 2 ** (n_features - 1))
-    is_enough &= n_rows >= LEAST_MASKS
+    is_enough &= n_rows >= least
     return np.asarray((n_constant <= _MOST_CONSTANT * n_others) & is_enough)
 
 
@@ -209,12 +220,15 @@ def _moderate_label(
     n_distinct: int,
     is_seen: Array,
     is_most: bool,
+    n_errors: int,
+    least: int,
+    others_additive: float,
 ) -> dict[str, Floats]:
     """The columns of `Moderated` for one label; variances in units of squared differences."""
     n_rows, n_features = differences.shape
     squares = differences**2
     effect, size = differences.mean(axis=0), squares.mean(axis=0)
-    if n_rows < LEAST_MASKS or variance <= 0 or not squares.any():
+    if n_rows < least or variance <= 0 or not squares.any():
         unknown = dict.fromkeys((field.name for field in fields(Moderated)), np.zeros(n_features))
         return unknown | {"is_known": np.zeros(n_features, bool), "freedom": np.ones(n_features)}
     total = size / variance
@@ -226,25 +240,27 @@ def _moderate_label(
     hidden = max(0.0, hidden * n_rows / (n_rows - 1) - differences.var(axis=0, ddof=1).sum())
     hidden /= n_features
     errors = (differences - _mean_of_others(differences)) ** 2 * shrunk
-    expected = _local(others, errors, size, power=1) + hidden
+    expected = _local(others, errors, size, power=1, n_errors=n_errors) + hidden
     effect_variance = _pulled(differences.var(axis=0, ddof=1), expected, n_rows)
 
     rows_of_others = _mean_of_others(variance_rows)
     rows_of_others = np.where(rows_of_others > 0, rows_of_others, variance)
     predicted = others * (variance_rows / rows_of_others)[:, None]
-    expected = _local(others, (squares - predicted) ** 2 * shrunk, size, power=2)
+    expected = _local(others, (squares - predicted) ** 2 * shrunk, size, power=2, n_errors=n_errors)
     expected += hidden * np.maximum(size, hidden)
     own = (squares - total * variance_rows[:, None]).var(axis=0, ddof=1)
     total_variance = _pulled(own, expected, n_rows)
 
     never = size == 0
-    unseen = _local(others, squares, size, power=1)[never].sum() + hidden * n_features / 2
-    few = _FEW if is_most else 1.0
+    unseen = _local(others, squares, size, power=1, n_errors=n_errors)[never].sum()
+    unseen += hidden * n_features / 2
+    few = 1 - _FEW / n_rows
     # The same mask twice says nothing new.
     repeats = n_rows / n_distinct
     freedom = (_effective(squares.sum(axis=1)) - 1) * (n_distinct - 1) / (n_rows - 1)
-    freedom = max(1.0, freedom * (1 + n_features / _FEATURES))
+    freedom = max(1.0, freedom * (1 + n_errors / n_rows / _FEATURES))
     additive, additive_error = (total.sum() * share for share in _additive_share(differences))
+    additive += others_additive / variance
     # The variance of a residual, from N - 2 rows' worth; only what is not additive has one.
     interacting = 0.0 if is_most else np.sqrt(2 / (n_rows - 2)) * np.clip(1 - additive, 0, 1)
     everywhere = {
@@ -275,7 +291,7 @@ def _pulled(own: Floats, expected: Floats, n_rows: int) -> Floats:
     return (_PRIOR * expected + (n_rows - 1) * own) / (_PRIOR + n_rows - 1)
 
 
-def _local(sizes: Floats, values: Floats, at: Floats, *, power: int) -> Floats:
+def _local(sizes: Floats, values: Floats, at: Floats, *, power: int, n_errors: int) -> Floats:
     """What to expect of ``values`` at a size: their mean over the nearest sizes.
 
     Among the neighbours values grow like a power of the size, so that means are ratios,
@@ -286,13 +302,16 @@ def _local(sizes: Floats, values: Floats, at: Floats, *, power: int) -> Floats:
         values: ``(...)``.
         at: sizes where they are wanted ``(features,)``.
         power: of the size.
+        n_errors: how many errors there would be, had all features been flipped in all rows.
     """
     order = np.argsort(sizes, axis=None, kind="stable")
     ordered = sizes.ravel()[order]
     sums = np.concatenate([[0.0], np.cumsum(values.ravel()[order])])
     powers = np.concatenate([[0.0], np.cumsum(ordered**power)])
     n = len(ordered)
-    width = min(n, max(_LEAST_NEIGHBOURS, int(_NEIGHBOURS * n)))
+    # Features that never changed the score are compared with few: others would speak for them.
+    widths = [min(n, max(_LEAST_NEIGHBOURS, int(_NEIGHBOURS * size))) for size in (n, n_errors)]
+    width = np.where(at > 0, widths[1], widths[0])
     middle = (np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")) // 2
     start = np.clip(middle - width // 2, 0, n - width)
     stop = np.searchsorted(ordered, ordered[start + width - 1], "right")

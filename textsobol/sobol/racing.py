@@ -84,7 +84,7 @@ def race(
         if n_more < 1:
             break
         base, blocks = design.take(n_more)
-        pieces.append((base, blocks, _padded(score(base, flipped), flipped, n_features)))
+        pieces.append((base, blocks, padded(score(base, flipped), flipped, n_features)))
         passes -= n_more * (1 + len(flipped))
         n_rows += n_more
         base, blocks, scores = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
@@ -104,11 +104,12 @@ def _rows_of_next_round(n_rows: int, block_rows: int) -> int:
     return math.ceil(wanted / block_rows) * block_rows
 
 
-def _padded(scores: Floats, flipped: Integers, n_features: int) -> Floats:
-    padded = np.full((len(scores), 1 + n_features, scores.shape[2]), np.nan)
-    padded[:, 0] = scores[:, 0]
-    padded[:, 1 + flipped] = scores[:, 1:]
-    return padded
+def padded(scores: Floats, flipped: Integers, n_features: int) -> Floats:
+    """Scores ``(rows, 1 + flipped, labels)`` with NaN for features that were not flipped."""
+    found = np.full((len(scores), 1 + n_features, scores.shape[2]), np.nan)
+    found[:, 0] = scores[:, 0]
+    found[:, 1 + flipped] = scores[:, 1:]
+    return found
 
 
 def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) -> Floats:
