@@ -41,7 +41,14 @@ def score_table(name: str, n_words: int = N_WORDS) -> Floats:
 
 
 def coverage(
-    table: Floats, keep: float, *, n_base: int, n_seeds: int, level: float = 0.95, top: int = 3
+    table: Floats,
+    keep: float,
+    *,
+    n_base: int,
+    leader_rows: int = 0,
+    n_seeds: int,
+    level: float = 0.95,
+    top: int = 3,
 ) -> dict[str, Coverage]:
     """Coverage of the intervals of each index, from the scores of all masks."""
     n_words = len(table).bit_length() - 1
@@ -54,7 +61,9 @@ def coverage(
     held: dict[str, list[Array]] = {index: [] for index in INDICES}
     widths: dict[str, list[float]] = {index: [] for index in INDICES}
     for seed in range(n_seeds):
-        found = sobol_indices(look_up, n_words, keep=keep, rows=n_base, seed=seed)
+        found = sobol_indices(
+            look_up, n_words, keep=keep, rows=n_base, leader_rows=leader_rows, seed=seed
+        )
         strongest = np.argsort(-found.total)[:top]
         for index in INDICES:
             low, high = found.interval(level, of=index)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from textsobol.sobol import Design, hoeffding, sobol_indices
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.flip import flip_estimate
+from textsobol.sobol.rows import all_masks
 
 SAMPLERS = ("flip", "jansen", "saltelli", "homma", "janon", "glen")
 
@@ -182,3 +183,84 @@ def test_flip_totals_never_exceed_one_however_few_the_rows(
     assert (result.total >= 0).all()
     assert (result.total <= 1 + 1e-12).all()
     assert (result.total.sum() >= 1 - 1e-12) or (result.total == 0).all()
+
+
+@given(games(4), keeps, seeds, st.sampled_from(("flip", "exact")))
+@settings(max_examples=80)
+@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+def test_a_score_has_the_sign_of_its_effect_and_two_labels_are_mirrored(
+    game: Floats, keep: float, seed: int, estimator: str
+) -> None:
+    box, d = black_box(game), n_features_of(game)
+    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 6, "seed": seed}
+    result = sobol_indices(
+        lambda masks: np.stack([np.asarray(box(masks)), -np.asarray(box(masks))], axis=1),
+        d,
+        estimator=estimator,
+        keep=keep,
+        **more,
+    )
+    np.testing.assert_array_equal(np.abs(result.signed), result.total)
+    clear = np.abs(result.effect) > 1e-3 * np.abs(game).max()
+    np.testing.assert_array_equal(
+        np.sign(result.signed[clear]), np.sign(result.effect[clear] * (result.total[clear] > 0))
+    )
+    np.testing.assert_array_equal(result.effect[:, 0], -result.effect[:, 1])
+    np.testing.assert_array_equal(result.signed[clear[:, 0], 0], -result.signed[clear[:, 0], 1])
+
+
+@given(games(4), keeps, seeds, st.integers(-5, 5), st.sampled_from(("flip", "exact")))
+@settings(max_examples=80)
+@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+def test_a_feature_that_adds_its_own_gets_its_own(
+    game: Floats, keep: float, seed: int, worth: int, estimator: str
+) -> None:
+    """Whatever the others do among themselves, it has its own effect, and no interaction."""
+    box, d = black_box(game), n_features_of(game)
+    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 8, "seed": seed}
+    result = sobol_indices(
+        lambda masks: np.asarray(box(masks[:, :-1])) + worth * masks[:, -1],
+        d + 1,
+        estimator=estimator,
+        keep=keep,
+        **more,
+    )
+    assert result.effect[-1] == pytest.approx(worth, abs=1e-9)
+    assert result.first[-1] == pytest.approx(result.total[-1], abs=1e-9)
+    low, high = result.interval(of="effect")
+    assert low[-1] <= worth + 1e-9
+    assert high[-1] >= worth - 1e-9
+
+
+@given(games(4), keeps)
+def test_features_that_can_be_exchanged_get_the_same(game: Floats, keep: float) -> None:
+    """The score is made the same for both orders of the first two features."""
+    d = n_features_of(game) + 1
+    box = black_box(np.concatenate([game, 2 * game[::-1]]))
+
+    def symmetric(masks: Array) -> Floats:
+        swapped = masks.copy()
+        swapped[:, [0, 1]] = masks[:, [1, 0]]
+        return np.asarray(box(masks)) + np.asarray(box(swapped))
+
+    if np.ptp(symmetric(np.concatenate(list(all_masks(d))))) == 0:
+        return
+    result = sobol_indices(symmetric, d, estimator="exact", keep=keep)
+    for name in ("signed", "first", "effect"):
+        one, other = getattr(result, name)[:2]
+        assert one == pytest.approx(other, abs=1e-9), name
+
+
+@pytest.mark.parametrize("how", [{"rows": 8}, {"rows": 4, "leader_rows": 8}])
+def test_exchangeable_features_get_the_same_on_average(how: dict[str, Any]) -> None:
+    """Sampled: three words that decide by majority, beside 20 others; differences, as z-scores."""
+    slopes = np.random.default_rng(0).normal(0, 0.1, 20)
+
+    def score(masks: Array) -> Floats:
+        return np.asarray((masks[:, :3].sum(axis=1) >= 2) + masks[:, 3:] @ slopes)
+
+    found = np.array([sobol_indices(score, 23, seed=seed, **how).signed for seed in range(200)])
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        differences = found[:, one] - found[:, other]
+        z = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
+        assert abs(z) < 4

@@ -9,7 +9,7 @@ from textsobol.sobol.plan import count_leaders
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 USUAL_PASSES = 8  # for every feature
-_BASE_PART = 0.68  # of the passes
+_BASE_PART = 0.705  # of the passes
 _LEAST_TO_LEAD = 5  # base masks' worth of passes, from which on some features lead
 _LEAST_BASE_MASKS = 4  # beside leader masks
 _FLIP_PART, _MOST_FLIP_PASSES = 12, 40  # a twelfth of the search's passes, 40 at most
@@ -74,7 +74,7 @@ def divide_base_masks(passes: int, n_features: int, *, block: int = _BLOCK) -> B
         block: base masks of a balanced block.
 
     Example:
-        >>> divide_base_masks(5 * 101 + 30, 100)
+        >>> divide_base_masks(6 * 101, 100)
         BaseMasks(n_base=4, n_leader=8)
         >>> divide_base_masks(4 * 101, 100)
         BaseMasks(n_base=4, n_leader=0)
@@ -117,7 +117,7 @@ def divide_budget(
 
     Example:
         >>> divide_budget(1 + 8 * 101, 100)
-        DividedBudget(masks=BaseMasks(n_base=4, n_leader=8), path_passes=253, flip_passes=23)
+        DividedBudget(masks=BaseMasks(n_base=4, n_leader=8), path_passes=231, flip_passes=21)
     """
     per_base_mask = n_features + 1
     left = budget - 1

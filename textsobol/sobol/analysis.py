@@ -101,7 +101,7 @@ def sobol_indices(
             base rows' worth of passes, end it in any case, with a warning.
         stable_top: number of features that ``precision`` is about. Features with an index of 0
             do not count.
-        leader_rows: base rows more, in which only the leading features are flipped: the 15 %
+        leader_rows: base rows more, in which only the leading features are flipped: the 18 %
             (10 at least) that have changed the score most in the others (``flip``). Cheaper
             than rows for all, and as good for those that matter.
         batch_rows: most rows given to the black box in one call.

@@ -195,13 +195,13 @@ def make_plan(
 
 
 def count_leaders(n_features: int) -> int:
-    """How many features lead: 15 %, but 10 at least.
+    """How many features lead: 18 %, but 10 at least.
 
     Example:
         >>> count_leaders(6), count_leaders(40), count_leaders(200)
-        (6, 10, 30)
+        (6, 10, 36)
     """
-    return min(n_features, max(10, math.ceil(0.15 * n_features)))
+    return min(n_features, max(10, math.ceil(0.18 * n_features)))
 
 
 def spread_of(keep: float | None) -> float:
