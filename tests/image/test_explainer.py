@@ -339,7 +339,7 @@ def test_a_label_that_is_asked_for_is_analysed_with_the_likeliest() -> None:
 
 def test_exact_needs_no_budget() -> None:
     explanation = ImageExplainer(both, grid=(3, 3), progress=False)(PICTURE, estimator="exact")
-    assert explanation.settings["base_rows"] == 0
+    assert explanation.settings["base_masks"] == 0
     assert explanation.cost["forwarded"] == 2**9, "the whole picture is one of them"
 
 

@@ -31,7 +31,7 @@ def test_eight_passes_a_feature_are_enough_for_intervals(n_features: int, more: 
 def test_the_default_budget(n_features: int) -> None:
     """Five base masks' worth for the indices, and two passes a word for the search."""
     divided = divide_budget(1 + 8 * (n_features + 1), n_features)
-    assert divided.masks == (BaseMasks(4, 8) if n_features >= 60 else divided.masks)
+    assert divided.masks == (BaseMasks(4, 8) if n_features >= 63 else divided.masks)
     assert sum(divided.masks) >= 5
     assert divided.path_passes >= 2 * n_features
 

@@ -158,17 +158,19 @@ class ImageExplanation:
             from textsobol.image.pictures import from_data_uri
 
             try:
-                data = _checked_schema(json.loads(path.read_text(encoding="utf-8")))
+                data = json.loads(path.read_text(encoding="utf-8"))
             except json.JSONDecodeError as error:
                 raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
             if "image" not in data:
                 raise ValueError(f"{path} is no explanation of a picture")
+            _check_schema(data)
             image, segments = from_data_uri(data["image"]), data["segments"]
         elif path.suffix.lower() != ".npz":
             raise ValueError(f"{path}: explanations are read from .npz and .json")
         else:
             with np.load(path, allow_pickle=False) as file:
-                data = _checked_schema(json.loads(str(file["about"])))
+                data = json.loads(str(file["about"]))
+                _check_schema(data)
                 image, segments = file["image"], file["regions"]
         return cls(
             image=image,
@@ -216,12 +218,11 @@ class ImageExplanation:
         return overlay_html(self)
 
 
-def _checked_schema(data: dict[str, Any]) -> dict[str, Any]:
+def _check_schema(data: Mapping[str, Any]) -> None:
     if data.get("schema") != SCHEMA:
         raise ValueError(
             f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
         )
-    return data
 
 
 def _regions(data: Mapping[str, Any], segments: Any) -> Regions:

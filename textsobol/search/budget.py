@@ -9,7 +9,8 @@ from textsobol.sobol.plan import count_leaders
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 USUAL_PASSES = 8  # for every feature
-_BASE_PART = 0.705  # of the passes
+_BASE_PART = 0.705  # of the passes, where some features lead
+_SMALL_BASE_PART = 0.625  # of fewer
 _LEAST_TO_LEAD = 5  # base masks' worth of passes, from which on some features lead
 _LEAST_BASE_MASKS = 4  # beside leader masks
 _FLIP_PART, _MOST_FLIP_PASSES = 12, 40  # a twelfth of the search's passes, 40 at most
@@ -125,7 +126,7 @@ def divide_budget(
         raise ValueError(
             f"budget={budget}: {n_features} features need at least {per_base_mask + 1} passes"
         )
-    n_worth = max(1, round(_BASE_PART * left / per_base_mask))
+    n_worth = max(1, round(_SMALL_BASE_PART * left / per_base_mask))
     for_base = n_worth * per_base_mask
     if n_worth >= _LEAST_TO_LEAD:
         for_base = int(_BASE_PART * left)

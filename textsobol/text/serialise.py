@@ -45,12 +45,12 @@ def to_dict(explanation: TextExplanation) -> dict[str, Any]:
 
 def from_dict(data: Mapping[str, Any]) -> TextExplanation:
     """The explanation that `to_dict` was made of."""
+    if "image" in data:
+        raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
     if data.get("schema") != SCHEMA:
         raise ValueError(
             f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
         )
-    if "text" not in data:
-        raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
     text = data["text"]
     return TextExplanation(
         text=text if isinstance(text, str) else (text[0], text[1]),
