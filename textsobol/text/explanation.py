@@ -116,12 +116,13 @@ class TextExplanation:
 
     @property
     def advice(self) -> str | None:
-        """How to settle which words are on top, where the intervals leave that open."""
-        if self.label not in self.advised:
+        """How to settle which five words are the strongest, where the sample leaves that open."""
+        passes = self.advised.get(self.label)
+        if passes is None:
             return None
         return (
-            f"which words come first is not settled yet: about {self.advised[self.label]:,} "
-            f"forward passes should do it (budget={self.advised[self.label]}, or precision=0.95)"
+            f"which five words are the strongest is not settled yet; about {passes:,} forward "
+            f"passes should settle it, or come close (budget={passes}, or precision=0.95)"
         )
 
     def for_label(self, name: str) -> TextExplanation:
