@@ -188,3 +188,21 @@ def test_settings_make_the_result_again(asked: dict[str, Any]) -> None:
     if result.pairs is not None:
         assert again.pairs is not None
         np.testing.assert_array_equal(result.pairs.total, again.pairs.total)
+
+
+@pytest.mark.filterwarnings("ignore:the score is the same")
+def test_totals_of_jansen_are_unbounded_and_those_of_flip_are_not() -> None:
+    """The rows of two designs can agree on a score that varies between them."""
+
+    def score(masks: Array) -> Floats:
+        return np.asarray(masks @ np.arange(1.0, 5.0))
+
+    totals = {
+        estimator: max(
+            sobol_indices(score, 4, estimator=estimator, rows=2, seed=seed).total.max()
+            for seed in range(200)
+        )
+        for estimator in ("jansen", "flip")
+    }
+    assert totals["jansen"] > 1
+    assert totals["flip"] <= 1

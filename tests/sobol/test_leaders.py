@@ -64,6 +64,31 @@ def test_their_intervals_hold_the_truth(name: str) -> None:
         assert found.held >= 0.9, (index, found)
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.0])
+def test_their_intervals_hold_the_truth_where_few_features_lead(scale: float) -> None:
+    """A sum and products of neighbours, of 80 features of which 14 lead: truth in closed form."""
+    d, rng = 80, np.random.default_rng(7)
+    slopes, products = rng.normal(size=d) ** 3, scale * rng.normal(size=d // 2) ** 3
+    both = np.repeat(products, 2)  # D_i = slope + product z_j
+    size = slopes**2 + slopes * both + both**2 / 2
+    variance = ((slopes + both / 2) ** 2).sum() / 4 + (products**2).sum() / 16
+    truth = {"total": size / 4 / variance, "effect": slopes + both / 2}
+
+    def score(masks: Array) -> Floats:
+        return np.asarray(masks @ slopes + (masks[:, ::2] & masks[:, 1::2]) @ products)
+
+    held: dict[str, list[Floats]] = {"total": [], "effect": []}
+    for seed in range(20):
+        result = sobol_indices(score, d, rows=4, leader_rows=8, seed=seed)
+        for name, own in held.items():
+            low, high = result.interval(of=name)
+            own.append((low <= truth[name] + 1e-12) & (truth[name] - 1e-12 <= high))
+    for name, own in held.items():
+        assert np.mean(own) >= 0.9, name
+        strongest = np.argsort(-truth["total"])[:10]
+        assert np.mean(np.array(own)[:, strongest]) >= 0.85, name
+
+
 def test_four_rows_are_enough_only_beside_leaders() -> None:
     score = tangled(D, 1)
     low, high = sobol_indices(score, D, rows=4).interval()

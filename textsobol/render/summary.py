@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textsobol.render.printable import one_line
-from textsobol.text.records import join_words
+from textsobol.text.records import join_words, probability
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -44,11 +44,14 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
         bad, mostly because of dull (1) (50 % of the variation) and dull (2)
     """
     label = one_line(explanation.label)
+    if _is_one_group(explanation):
+        return f"{label}: the budget is too small to tell the words apart"
     words_for, words_against = (_worth_naming(explanation, sign) for sign in (1, -1))
     named_for, named_against = (_named(words, mark) for words in (words_for, words_against))
-    is_decided = explanation.label == explanation.prediction or "contrast" in explanation.settings
+    decided = explanation.settings.get("contrast", [explanation.label])[0]
+    is_decided = decided == explanation.prediction
     if not (words_for or words_against):
-        return f"{label}: no word clearly matters more than the others"
+        return f"{label}: {_undirected(explanation, mark)}"
     if not is_decided:
         sides = [
             f"{name}: {named}"
@@ -58,11 +61,28 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
         return "; ".join(sides)
     if not words_for:
         return f"{label}, despite {named_against}"
-    despite = words_against and words_against[0].score < _WORTH_NAMING * -words_for[0].score
-    return f"{label}, mostly because of {named_for}" + (
-        f", despite {join_words([mark(one_line(word.name)) for word in words_against])}"
-        if despite
-        else ""
+    is_most = sum(word.total for word in words_for) >= 0.5
+    sentence = f"{label}, {'mostly' if is_most else 'above all'} because of {named_for}"
+    if words_against and words_against[0].score < _WORTH_NAMING * -words_for[0].score:
+        sentence += f", despite {named_against}"
+    if math.isnan(words_for[0].low) and not math.isnan(words_for[0].total):
+        sentence += "; too few forward passes to say how sure that is"
+    return sentence
+
+
+def _is_one_group(explanation: TextExplanation) -> bool:
+    scored = [word for word in explanation.words if word.status == "scored"]
+    return len(scored) > 1 and scored[0].shared_by == len(scored)
+
+
+def _undirected(explanation: TextExplanation, mark: Mark) -> str:
+    """Words that matter for sure, but for which side is unclear, or on no side on average."""
+    top = [word for word in explanation.top(_TALLIED) if word.doubt and word.total_low > 0]
+    if not top:
+        return "no word clearly matters more than the others"
+    words = [word for word in top if word.total >= _WORTH_NAMING * top[0].total][:_NAMED]
+    return (
+        f"{_named(words, mark)} {'matters' if len(words) == 1 else 'matter'} most, {top[0].doubt}"
     )
 
 
@@ -83,10 +103,15 @@ def _worth_naming(explanation: TextExplanation, sign: int) -> list[WordScore]:
 def _named(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
-    names = [mark(one_line(word.name)) for word in words]
+    names = [mark(_quoted(word)) for word in words]
     if round(words[0].total, 3) <= 1:  # neither unknown nor an estimate that is no share
         names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
     return join_words(names)
+
+
+def _quoted(word: WordScore) -> str:
+    """The name of a word; of a group in quotes, so that it does not read as part of a sentence."""
+    return one_line(word.name) if word.shared_by == 1 else f"\u201c{one_line(word.name)}\u201d"
 
 
 def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:
@@ -97,15 +122,17 @@ def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:
     if path.flip is not None:
         words = join_words([mark(one_line(text)) for text in path.flip.texts])
         now = path.flip.prediction
-        return f"without {words}: {one_line(now)} {path.flip.probabilities[now]:.2f}"
+        left = probability(path.flip.probabilities[now])
+        unchecked = "" if path.flip.is_irreducible else " (fewer words may do)"
+        return f"without {words}: {one_line(now)} {left}{unchecked}"
     lowest = path.lowest
     assert lowest is not None
     label = path.label
-    n_gone = path.steps.index(lowest) + 1
-    deletions = "1 deletion" if n_gone == 1 else f"{n_gone} deletions"
+    n_gone = sum(len(step.words) for step in path.steps[: path.steps.index(lowest) + 1])
+    gone = "1 word" if n_gone == 1 else f"{n_gone} words"
+    left = f"{one_line(label)} {probability(lowest.probabilities[label])}"
     if len(explanation.probabilities) == 1:
-        return f"after {deletions}: {one_line(label)} {lowest.probabilities[label]:.2f}"
-    return (
-        f"no deletions found that change the prediction; after {deletions} "
-        f"{one_line(label)} has {lowest.probabilities[label]:.2f}"
-    )
+        return f"without {gone}: {left}"
+    if explanation.is_exact:
+        return f"no deletion changes the prediction; without {gone} still {left}"
+    return f"no deletions found that change the prediction; without {gone} still {left}"

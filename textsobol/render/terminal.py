@@ -15,7 +15,9 @@ from rich.text import Text
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, printable
 from textsobol.render.summary import flip_sentence, summary
+from textsobol.render.view import unit_of
 from textsobol.sobol.arrays import Floats
+from textsobol.text.records import signed
 
 if TYPE_CHECKING:
     from textsobol.image.explanation import ImageExplanation
@@ -33,6 +35,8 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print(_headline(explanation))
     console.print()
     console.print(_highlighted(explanation), soft_wrap=True)
+    if console.is_terminal and explanation.settings.get("signed", True):
+        console.print(_legend(explanation))
     console.print()
     console.print(Text(summary(explanation)), soft_wrap=True)
     console.print()
@@ -45,8 +49,10 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     notes = [flip_sentence(explanation), *_together(explanation)]
     for line in filter(None, notes):
         console.print(Text(f" {line}"), soft_wrap=True)
-    if any(word.shared_by > 1 for word in explanation.words):
-        said = "some words were masked as groups; a larger budget masks each by itself"
+    grouped = [word.shared_by > 1 for word in explanation.words if word.status == "scored"]
+    if any(grouped):
+        which = "all" if all(grouped) else "some"
+        said = f"{which} words were masked as groups; a larger budget masks each by itself"
         console.print(f" {said}", style="dim", highlight=False)
     if explanation.advice:
         console.print(Text(f" {explanation.advice}", style="dim"), soft_wrap=True)
@@ -171,10 +177,10 @@ def _together(explanation: TextExplanation) -> list[str]:
     if not sure:
         return [f"of {len(scores)} pairs of words none clearly works together"]
     strongest = sorted(sure, key=lambda item: -abs(item[1].effect))[:_PAIRS]
-    names = explanation.names
+    names, unit = explanation.names, unit_of(explanation)
     return [
         f"{' and '.join(one_line(names[k]) for k in pair.words)}  "
-        f"{score.effect:+.3f} together ({score.low:+.3f} to {score.high:+.3f})"
+        f"{signed(score.effect)} {unit} together ({signed(score.low)} to {signed(score.high)})"
         for pair, score in strongest
     ]
 
@@ -223,6 +229,16 @@ def _highlighted(explanation: TextExplanation) -> Text:
     return shown
 
 
+def _legend(explanation: TextExplanation) -> Text:
+    """What the colours mean."""
+    legend = Text(" ")
+    legend.append(" for ", style=_style(1.0))
+    legend.append(f" {one_line(explanation.label)}, ", style="dim")
+    legend.append(" against ", style=_style(-1.0))
+    legend.append(" it", style="dim")
+    return legend
+
+
 def _style(strength: float) -> str:
     if abs(strength) < 0.05:
         return ""
@@ -242,10 +258,10 @@ def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table
     unit = explanation.settings.get("unit", "word")
     table.add_column(unit if unit in ("sentence", "paragraph") else "word")
     table.add_column("score", justify="right")
-    intervals = [_interval(each) for each in listed]
+    intervals = [_interval(each, is_exact=explanation.is_exact) for each in listed]
     has_intervals = any(intervals)
-    if has_intervals or explanation.is_exact:
-        table.add_column("95 % interval" if has_intervals else "")
+    if has_intervals:
+        table.add_column("" if explanation.is_exact else "95 % interval")
     table.add_column("")
     strongest = abs(listed[0].score)
     for each, interval in zip(listed, intervals, strict=True):
@@ -253,16 +269,17 @@ def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table
         bar = sign * math.ceil(abs(each.score) / strongest * _BAR)
         table.add_row(
             Text(one_line(each.name)),
-            f"{each.score:+.3f}",
-            *([interval] if has_intervals else ["exact"] if explanation.is_exact else []),
+            signed(each.score),
+            *([interval] if has_intervals else []),
             Text(bar, style=_style(math.copysign(1.0, each.score)).removesuffix(" reverse")),
         )
     return table
 
 
-def _interval(each: WordScore) -> str:
-    """The interval of the score; nothing where it is not known, or has no width."""
+def _interval(each: WordScore, *, is_exact: bool) -> str:
+    """The interval of the score; nothing where it is not known."""
+    if is_exact:
+        return f"exact  {each.doubt}".rstrip()
     if math.isnan(each.low) or each.low == each.high:
         return ""
-    unclear = "" if each.is_clear else "  direction unclear"
-    return f"{each.low:+.3f} to {each.high:+.3f}{unclear}"
+    return f"{signed(each.low)} to {signed(each.high)}  {each.doubt}".rstrip()

@@ -14,6 +14,7 @@ import numpy as np
 from textsobol.render.printable import printable
 from textsobol.render.summary import MEASURES, flip_sentence, summary
 from textsobol.sobol.arrays import Floats
+from textsobol.text import records
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -129,20 +130,16 @@ def signed(value: float, digits: int = 3) -> str:
         >>> signed(0.25), signed(-0.25), signed(-0.0001)
         ('+0.250', '\u22120.250', '0')
     """
-    size = f"{abs(value):.{digits}f}"
-    if float(size) == 0:
-        return "0"
-    return f"{'+' if value > 0 else MINUS}{size}"
+    return records.signed(value, digits).replace("-", MINUS)
 
 
 def interval_of(explanation: TextExplanation, own: Measures) -> str:
     """The interval of a score, as text: nothing where it is not known or has no width."""
+    doubt = f", {own.doubt}" if own.doubt else ""  # numbers.js has the same rule
     if explanation.is_exact:
-        return "exact"
+        return f"exact{doubt}"
     if not own.high > own.low:
         return ""
-    # numbers.js has the same rule.
-    doubt = "" if own.is_clear else ", direction unclear" if own.total_low > 0 else ", may be 0"
     return f"{signed(own.low)} to {signed(own.high)}{doubt}"
 
 

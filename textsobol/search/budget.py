@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from textsobol.search.path import DEPTH, complete_search_passes
+from textsobol.sobol.designs import latin_block_rows
 from textsobol.sobol.plan import count_leaders
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
@@ -65,8 +66,8 @@ class DividedBudget(NamedTuple):
 def divide_base_masks(passes: int, n_features: int, *, block: int = _BLOCK) -> BaseMasks:
     """Base masks for all features, and more of them for the few that lead.
 
-    Most features of a text hardly matter, and four base masks show which. Flipping only the others
-    in two base masks of three makes those surer that do matter, at the same cost. Base masks
+    Most features of a text hardly matter, and four base masks show which. Flipping only the
+    others, which lead, in two base masks of three makes those surer, at the same cost. Base masks
     come in whole blocks, so that two features which only decide together meet equally often.
 
     Args:
@@ -139,7 +140,9 @@ def divide_budget(
     return DividedBudget(masks, for_search - flip_passes, flip_passes)
 
 
-def budget_for_base_masks(n_base: int, n_features: int, *, path: bool) -> int:
+def budget_for_base_masks(
+    n_base: int, n_features: int, *, path: bool, keep: float | None = 0.5
+) -> int:
     """The budget that buys so many base masks for the leading features, with the path or without.
 
     Example:
@@ -150,11 +153,12 @@ def budget_for_base_masks(n_base: int, n_features: int, *, path: bool) -> int:
     """
     per_base_mask = n_features + 1
     budget = 1 + per_base_mask
+    block = latin_block_rows(keep)
     while True:
         if path:
-            masks = divide_budget(budget, n_features).masks
+            masks = divide_budget(budget, n_features, block=block).masks
         else:
-            masks = divide_base_masks(budget - 1, n_features)
+            masks = divide_base_masks(budget - 1, n_features, block=block)
         if sum(masks) >= n_base:
             return budget
         budget += per_base_mask

@@ -60,7 +60,7 @@ class Design:
         self._left_over = np.empty((0, n_columns))
         self._draw: Callable[[int], Floats]
         if name == "latin":
-            self._block_rows = _latin_block_rows(keep)
+            self._block_rows = latin_block_rows(keep)
             own = rng.spawn(1)[0]  # as scipy's engines do
             self._draw = lambda n: _latin_hypercube(n, n_columns, own)
         elif name == "random":
@@ -131,7 +131,7 @@ def _latin_hypercube(n_rows: int, n_columns: int, rng: np.random.Generator) -> F
     return np.asarray((strata.T - inside) / n_rows)
 
 
-def _latin_block_rows(keep: float | None) -> int:
+def latin_block_rows(keep: float | None) -> int:
     """Enough rows that a column can be balanced, and no more: blocks give the errors.
 
     At least four: two rows would be each other's complement, and what is even in the

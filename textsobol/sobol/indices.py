@@ -12,7 +12,7 @@ from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.estimate import Estimate, Samples
 from textsobol.sobol.exact import Hoeffding
 from textsobol.sobol.moderated import Moderated
-from textsobol.sobol.plan import MOST_ROWS, spread_of
+from textsobol.sobol.plan import spread_of
 from textsobol.sobol.scores import AnyScores, ExactScores, FlipScores, PairSamples
 from textsobol.sobol.uncertainty import (
     check_level,
@@ -83,9 +83,9 @@ class IndexTable:
 
         Intervals of indices lie within [0, 1]. Where the rows are too few to say, they are the
         widest possible, [0, 1] or, for an effect, all numbers: ``flip`` below 5 base rows (more
-        for keep rates far from 0.5), the others below 8, and a score that never varied. The
-        interval of a feature that never changed the score has width 0 only when
-        nothing else in the rows was a surprise either.
+        for keep rates far from 0.5; beside leaders, other features below 4), the others below 8,
+        and a score that never varied. The interval of a feature that never changed the score has
+        width 0 only when nothing else in the rows was a surprise either.
 
         Args:
             level: the confidence level, between 0 and 1.
@@ -246,9 +246,8 @@ class SobolIndices(IndexTable):
                 is_negative, is_positive = signed < 0, signed >= 0
             else:
                 effect_low, effect_high = self._ends(level, "effect")
-                # Of no effect at all, and exactly so, the sign is plus.
-                is_positive = (effect_low > 0) | ((effect_low == 0) & (effect_high == 0))
-                is_negative = effect_high < 0
+                least = _least_effect(self._samples["total"].value, self.variance, self.settings)
+                is_positive, is_negative = effect_low > least, effect_high < -least
             low, high = (
                 np.select([is_positive, is_negative], [low, -high], -high),
                 np.select([is_positive, is_negative], [high, -low], high),
@@ -301,10 +300,8 @@ class SobolIndices(IndexTable):
             stable=None,
         )
 
-    def rows_for_stable_top(
-        self, k: int = 5, *, column: int = 0, share: float = 0.95
-    ) -> int | None:
-        """About how many base rows would make the top k features the same every time.
+    def rows_for_stable_top(self, k: int = 5, *, column: int = 0, share: float = 0.95) -> float:
+        """About how many base rows it takes until the top k features are the same every time.
 
         The last of the top is ahead of the first of the others by the mean of D_k^2 - D_l^2
         over the rows, whose standard error falls as one over the square root of the rows. The
@@ -317,14 +314,15 @@ class SobolIndices(IndexTable):
             share: of designs that should have the same top.
 
         Returns:
-            Base rows in all, at most 64 (where ``precision`` stops, too), or ``None`` when the
-            top is that stable already, is all there is, or has no sampling error.
+            Base rows in all: no more than there are where the top is that stable already, 0
+            where it is all there is or has no sampling error, infinite where features are equal
+            as far as the rows tell.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
             >>> result = sobol_indices(lambda masks: masks @ [3.0, 2.0, 1.0], 3)
-            >>> result.rows_for_stable_top(2) is None
-            True
+            >>> result.rows_for_stable_top(2)
+            0.0
         """
         if not 0 < share < 1:
             raise ValueError(f"share={share}: must lie between 0 and 1, for example 0.95")
@@ -332,8 +330,8 @@ class SobolIndices(IndexTable):
             raise ValueError(f"k={k}: must be at least 1")
         ranked = self._samples["total"].ranked
         if ranked is None or not isinstance(self._scores, FlipScores):
-            return None
-        return rows_for_stable_top(ranked[..., column], k, share=share, most=MOST_ROWS)
+            return 0.0
+        return rows_for_stable_top(ranked[..., column], k, share=share)
 
     def __repr__(self) -> str:
         """The features with the highest total index, a line each."""
@@ -409,10 +407,14 @@ def _direction(estimate: Estimate, removal: Floats | None, settings: Settings) -
         return np.asarray(np.sign(removal))
     if settings.sign is None:
         return np.ones_like(estimate.effect.value)
-    # Where effects all but cancel out, rounding alone would decide the sign.
-    spread = spread_of(settings.keep)
-    size = np.sqrt(np.maximum(estimate.total.value, 0) * estimate.variance / spread)
-    return np.where(estimate.effect.value < -_CLEARLY * size, -1.0, 1.0)
+    least = _least_effect(estimate.total.value, estimate.variance, settings)
+    return np.where(estimate.effect.value < -least, -1.0, 1.0)
+
+
+def _least_effect(total: Floats, variance: Floats, settings: Settings) -> Floats:
+    """Effects that are smaller all but cancel out: rounding alone would decide their sign."""
+    size = np.sqrt(np.maximum(total, 0) * variance / spread_of(settings.keep))
+    return np.asarray(_CLEARLY * size)
 
 
 def _pair_indices(found: PairSamples, *, is_scalar: bool) -> PairIndices:

@@ -16,9 +16,9 @@ together they say how far five draws can be off:
 * *Order.* (sum S_i + sum T_i) V / 2, the variance V from fewer than eight masks, is the most
   that V can be; sum S_i V, as far as the masks agree on it, is the least.
 
-From fewer than five masks, or where too many features were present (or absent) in every mask,
-the interval is the widest possible: not known. The constants were set on training reviews
-and on games (benchmarks/estimators).
+From fewer than five masks (four, of features beside leaders), or where too many features were
+present (or absent) in every mask, the interval is the widest possible: not known. The constants
+were set on training reviews and on games (benchmarks/estimators).
 """
 
 from dataclasses import dataclass, fields

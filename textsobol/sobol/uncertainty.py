@@ -84,7 +84,7 @@ def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def rows_for_stable_top(squares: Floats, k: int, *, share: float, most: int) -> int | None:
+def rows_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
     """Base rows at which the k largest means would be the same ones in ``share`` of designs.
 
     With lead x_j = D_a^2 - D_b^2 in row j, for a the last of the top and b below it, the mean lead
@@ -96,25 +96,23 @@ def rows_for_stable_top(squares: Floats, k: int, *, share: float, most: int) -> 
         squares: what is averaged ``(rows, features)``; NaN where a feature has fewer rows.
         k: number of features at the top.
         share: of designs, between 0 and 1.
-        most: rows at which to give up.
 
     Returns:
-        The number, above that of the rows there are, or ``None`` if those suffice.
+        The number; infinite where features are equal as far as the rows tell.
 
     Example:
         >>> squares = np.array([[4.0, 0.0], [2.0, 4.0], [4.0, 2.0]])
-        >>> rows_for_stable_top(squares, 1, share=0.9, most=64)
-        9
+        >>> round(rows_for_stable_top(squares, 1, share=0.9), 1)
+        8.6
     """
-    n_rows = len(squares)
     means = np.nanmean(squares, axis=0)
     order = np.argsort(-means, kind="stable")
     top, below = order[:k], order[k:]
     top = top[means[top] > 0]
     if not len(below) or not len(top):
-        return None
-    if n_rows < 2:
-        return most
+        return 0.0
+    if len(squares) < 2:
+        return math.inf
     z = float(ndtri(share))
     needed = 0.0
     for feature in top:
@@ -123,9 +121,7 @@ def rows_for_stable_top(squares: Floats, k: int, *, share: float, most: int) -> 
         # Shuffled rows of equal features would never tell them apart.
         rows = np.divide(z * spread, lead, out=np.full_like(lead, np.inf), where=lead > 0) ** 2
         needed = max(needed, float(rows.max()))
-    if needed <= n_rows:
-        return None
-    return most if needed >= most else max(n_rows + 1, math.ceil(needed))
+    return needed
 
 
 def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bool) -> Floats:

@@ -283,7 +283,7 @@ class TextExplainer:
             pairs=word_pairs(game, found),
             path=word_path(game, found),
             sums=sums_of(game.labels, found.indices, game.whole),
-            advised=advised_passes(game.labels, found),
+            advised=advised_passes(game.labels, found, passes=self._classifier.passes),
             evidence=found,
         )
 

@@ -40,7 +40,7 @@ class TextExplanation:
             `flip`.
         sums: by label, how its log-odds for this text add up.
         advised: by label, the forward passes that would settle which words are on top, where the
-            intervals leave that open; see `advice`.
+            masks leave that open, or ``None`` where they are too close to call; see `advice`.
         evidence: the scored masks behind the numbers, from which `contrast` works; not saved.
     """
 
@@ -53,7 +53,7 @@ class TextExplanation:
     pairs: tuple[WordPair, ...] = ()
     path: Path | None = None
     sums: Mapping[str, Sums] = field(default_factory=dict)
-    advised: Mapping[str, int] = field(default_factory=dict)
+    advised: Mapping[str, int | None] = field(default_factory=dict)
     evidence: Attribution | None = field(default=None, compare=False)
 
     @property
@@ -116,13 +116,16 @@ class TextExplanation:
 
     @property
     def advice(self) -> str | None:
-        """How to settle which five words are the strongest, where the sample leaves that open."""
-        passes = self.advised.get(self.label)
-        if passes is None:
+        """How to settle which words are the strongest, five at most, where that is open."""
+        if self.label not in self.advised:
             return None
+        passes = self.advised[self.label]
+        if passes is None:
+            return "which words are the strongest is too close to call, even with many more passes"
+        how = f"budget={passes}" + ("" if "precision" in self.settings else ", or precision=0.95")
         return (
-            f"which five words are the strongest is not settled yet; about {passes:,} forward "
-            f"passes should settle it, or come close (budget={passes}, or precision=0.95)"
+            f"which words are the strongest is not settled yet; about {passes:,} forward passes "
+            f"should settle it, or come close ({how})"
         )
 
     def for_label(self, name: str) -> TextExplanation:

@@ -65,6 +65,15 @@ class Measures:
         """Whether the score is known to differ from 0: its interval excludes 0."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def doubt(self) -> str:
+        """What is not known of the score: nothing, its direction, or whether it is 0."""
+        if math.isnan(self.low) or self.is_clear or self.low == self.high:
+            return ""
+        if self.total_low == self.total_high:
+            return "no direction on average"  # exact: the effects cancel out
+        return "direction unclear" if self.total_low > 0 else "may be 0"
+
     @classmethod
     def of_score(cls, score: float) -> Measures:
         """Of an attribution method that gives a score and nothing else."""
@@ -120,9 +129,9 @@ class WordScore(Measures):
 
     def __str__(self) -> str:
         known = not math.isnan(self.low) and self.low != self.high
-        interval = f" ({self.low:+.3f} to {self.high:+.3f})" if known else ""
+        interval = f" ({signed(self.low)} to {signed(self.high)})" if known else ""
         effect = "" if math.isnan(self.effect) else f", effect {self.effect:+.2f}"
-        return f"{self.name}: {self.score:+.3f}{interval}{effect}"
+        return f"{self.name}: {signed(self.score)}{interval}{effect}"
 
 
 @dataclass(frozen=True)
@@ -195,8 +204,8 @@ class FlipSet:
     is_smallest: bool = False
 
     def __str__(self) -> str:
-        left = self.probabilities[self.prediction]
-        return f"without {join_words(self.texts)}: {self.prediction} {left:.2f}"
+        left = probability(self.probabilities[self.prediction])
+        return f"without {join_words(self.texts)}: {self.prediction} {left}"
 
 
 @dataclass(frozen=True)
@@ -251,6 +260,27 @@ class Sums:
     def value(self) -> float:
         """The label's log-odds for the whole text."""
         return self.baseline + self.additive + self.remainder
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """The number with its sign; ``0`` where it rounds to that.
+
+    Example:
+        >>> signed(0.25), signed(-0.25), signed(-0.0001)
+        ('+0.250', '-0.250', '0')
+    """
+    shown = f"{value:+.{digits}f}"
+    return shown if float(shown) else "0"
+
+
+def probability(value: float) -> str:
+    """Two digits, or three where two would hide on which side of one half it is.
+
+    Example:
+        >>> probability(0.614), probability(0.504)
+        ('0.61', '0.504')
+    """
+    return f"{value:.2f}" if f"{value:.2f}" != "0.50" else f"{value:.3f}"
 
 
 def name_words(words: Sequence[Word]) -> list[str]:

@@ -27,6 +27,8 @@ from textsobol.text.records import (
 _TOP = 10  # the top whose stability is reported
 _RESAMPLES = 200
 _LEVEL = 0.95
+_ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about, and their least part of the first
+_MOST_ADVISED = 64  # base masks, unless there are many already
 
 
 def measured_words(
@@ -118,17 +120,54 @@ def sums_of(labels: Sequence[str], indices: SobolIndices | None, whole: Floats) 
     }
 
 
-def advised_passes(labels: Sequence[str], found: Attribution) -> dict[str, int]:
-    """By label, the forward passes that would settle the top, where it is not settled."""
-    if found.indices is None:
+def advised_passes(
+    labels: Sequence[str], found: Attribution, *, passes: int = 1
+) -> dict[str, int | None]:
+    """By label, the forward passes that would settle the top, where it is not settled.
+
+    Args:
+        labels: the labels that were analysed.
+        found: what a method found.
+        passes: forward passes that a mask takes.
+
+    Returns:
+        Passes by label; ``None`` for a label whose words are too close to tell apart.
+    """
+    indices = found.indices
+    if indices is None:
         return {}
-    advised = {}
+    made = indices.settings
+    n_made, n_units = made.rows + made.leader_rows, len(indices.total)
+    advised: dict[str, int | None] = {}
     for column, label in enumerate(labels):
-        n_base = found.indices.rows_for_stable_top(column=column)
-        if n_base is not None:
-            n_units = len(found.indices.total)
-            advised[label] = budget_for_base_masks(n_base, n_units, path=found.path is not None)
+        needed = _base_masks_needed(indices, column, n_made)
+        if needed <= n_made:
+            continue
+        if needed > max(_MOST_ADVISED, 4 * n_made):
+            advised[label] = None
+            continue
+        budget = budget_for_base_masks(
+            math.ceil(needed), n_units, path=found.path is not None, keep=made.keep
+        )
+        if budget <= indices.n_distinct:  # base masks of this design cost more than ours would
+            budget = math.ceil(indices.n_distinct * needed / n_made)
+        advised[label] = passes * budget
     return advised
+
+
+def _base_masks_needed(indices: SobolIndices, column: int, n_made: int) -> float:
+    """Base masks that would settle which words are the strongest, five at most.
+
+    Words far behind the first do not count. A word that has not changed the score yet, but of
+    which so few masks cannot exclude that it is among the strongest, asks for twice as many.
+    """
+    total = np.sort(_column(indices.total, indices)[:, column])[::-1]
+    k = int(np.count_nonzero(total[:_ADVISED_TOP] > _FAR_BEHIND * total[0]))
+    if k == 0:
+        return 0.0
+    high = _column(indices.interval(_LEVEL)[1], indices)[:, column]
+    is_unseen = (_column(indices.total, indices)[:, column] == 0) & (high >= total[k - 1])
+    return max(indices.rows_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
 
 
 def word_path(game: TextGame, found: Attribution) -> Path | None:
