@@ -1,0 +1,1 @@
+"""How the house is built: lines, the walk of one explanation, imports, pinned outputs."""
