@@ -106,7 +106,7 @@ def _path(rows: int) -> WordWay:
 
 
 def _shared(rows: int) -> WordWay:
-    """The scores of the same explanation, whose path takes three eighths of the budget."""
+    """The scores of the same explanation, whose path takes about 30 % of the budget."""
     return _explanation(SHARED, "Sobol signed, flip, beside the path", "signed", rows)
 
 
