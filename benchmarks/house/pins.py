@@ -223,7 +223,9 @@ def _plain(explanation: Any) -> Any:
 
 
 def _timeless(text: str) -> str:
-    return re.sub(r"\d+\.\d+ s\b|seconds [\d.]+|\"seconds\": [\d.e-]+|\"versions\": \{[^}]*\}", "", text)
+    return re.sub(
+        r"\d+\.\d+ s\b|seconds [\d.]+|\"seconds\": [\d.e-]+|\"versions\": \{[^}]*\}", "", text
+    )
 
 
 def _digest(page: str) -> str:

@@ -118,7 +118,8 @@ def _explanation(name: str, title: str, score: str, rows: int) -> WordWay:
 
 
 def _jansen(keep: float) -> WordWay:
-    # As in the paper: a thresholded Sobol' sequence, and the sign from occlusion.
+    # The paper's: a thresholded Sobol' sequence (scrambled here, not in the authors' code), and the
+    # sign from occlusion.
     options = {"estimator": "jansen", "rows": PAPER_ROWS, "design": "sobol", "sign": "occlusion"}
     return _sobol("jansen", "the paper's", keep, None, options)
 
