@@ -1,7 +1,9 @@
 """Signed indices, the path beside them, pairs and groups: one budget, and scores left alone."""
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from textsobol.methods import Game
 from textsobol.methods.contract import Decision
 from textsobol.methods.sobol import sobol, stages
 from textsobol.search import divide_budget
+from textsobol.sobol import UnstableTopWarning
 from textsobol.sobol.arrays import Array, Floats
 
 D = 40
@@ -140,6 +143,34 @@ def test_the_path_starts_from_the_decision_also_when_another_label_is_analysed()
     assert known.path == unknown.path
     assert known.path is not None
     assert known.path.order
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"budget": 12 * D},
+        {"budget": 500, "precision": 0.95},
+        {"budget": 500, "precision": 0.95, "rows": 10},
+        {"budget": 300, "estimator": "jansen"},
+        {"budget": 20},
+    ],
+)
+def test_a_decision_that_is_not_analysed_asks_for_no_mask_of_its_own(how: dict[str, Any]) -> None:
+    """Racing drops features and leader rows flip only some: the decision has the same flips."""
+    slopes = np.where(np.arange(D) < 7, 2 - np.arange(D) / 12, 0.0)
+
+    def score(masks: Array) -> Floats:
+        return np.asarray(masks @ slopes + 3.0 * (masks.sum(axis=1) % 2))
+
+    spy, seen = spied(score)
+    analysed = decided(score)
+    unknown = decided(spy, analysed=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnstableTopWarning)
+        known, found = (sobol(game, seed=0, path=True, **how) for game in (analysed, unknown))
+    assert len(seen) <= how["budget"]
+    assert found.path == known.path
+    assert found.rows == known.rows
 
 
 def test_stages_get_better_and_end_with_the_answer() -> None:

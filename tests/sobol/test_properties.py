@@ -264,3 +264,35 @@ def test_exchangeable_features_get_the_same_on_average(how: dict[str, Any]) -> N
         differences = found[:, one] - found[:, other]
         z = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
         assert abs(z) < 4
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"rows": 6},
+        {"rows": 4, "leader_rows": 4},
+        {"rows": 8, "precision": 0.9, "stable_top": 2},
+        {"estimator": "exact"},
+        {"estimator": "jansen", "rows": 6},
+        {"rows": 6, "groups": np.arange(12) // 3},
+        {"estimator": "jansen", "rows": 6, "groups": np.arange(12) // 3, "members": "independent"},
+    ],
+)
+@pytest.mark.filterwarnings("ignore::textsobol.sobol.UnstableTopWarning")
+def test_another_score_gets_its_indices_from_the_same_masks(how: dict[str, Any]) -> None:
+    slopes = np.random.default_rng(1).normal(size=12)
+    seen: set[bytes] = set()
+
+    def one(masks: Array) -> Floats:
+        seen.update(mask.tobytes() for mask in masks)
+        return np.asarray(masks @ slopes + masks[:, 0] * masks[:, 1])
+
+    def other(masks: Array) -> Floats:
+        assert {mask.tobytes() for mask in masks} <= seen
+        return one(masks) * 2 + 1
+
+    found = sobol_indices(one, 12, **how)
+    again = found.with_score(other)
+    np.testing.assert_allclose(again.effect, 2 * found.effect, atol=1e-12)
+    np.testing.assert_allclose(again.total, found.total, atol=1e-12)
+    np.testing.assert_allclose(again.variance, 4 * found.variance)

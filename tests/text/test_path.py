@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from textsobol import BlackBoxError, TextExplainer, TextExplanation
+from textsobol.sobol import UnstableTopWarning
 
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.0}
 LABELS = ["no", "yes"]
@@ -260,3 +261,23 @@ def test_precision_goes_on_until_the_top_is_stable() -> None:
     assert explanation.settings["stable"] is True
     assert {each.word for each in explanation.top(5)} == {"good"}
     assert explanation.path is not None
+
+
+def test_precision_keeps_to_the_budget_when_the_prediction_is_not_analysed() -> None:
+    weights = [2, 1.9, 1.8, 1.7, 1.6, 1.5, 1.45]
+
+    def model(texts: list[str]) -> np.ndarray:
+        words = [text.split() for text in texts]
+        sums = np.array(
+            [sum(w for k, w in enumerate(weights) if f"w{k}" in own) for own in words]
+        ) + [3.0 * (len(own) % 2) for own in words]
+        return np.stack([100 + sums, sums], axis=1)
+
+    explainer = TextExplainer(model, labels=["A", "B"])
+    text = " ".join(f"w{k}" for k in range(40))
+    with pytest.warns(UnstableTopWarning):
+        explanation = explainer(text, labels=["B"], precision=0.95, budget=1000)
+    assert explanation.cost["forwarded"] <= 1000
+    assert explanation.path is not None
+    assert explanation.path.label == "A"
+    assert explanation.path.steps

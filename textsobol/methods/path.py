@@ -10,7 +10,7 @@ import numpy as np
 from textsobol.methods.contract import FoundPath, Game
 from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
-from textsobol.sobol import SobolIndices, sobol_indices
+from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.evaluator import Evaluator
 from textsobol.sobol.rows import all_masks
@@ -71,13 +71,14 @@ def find_path(
 def _effects(
     score: Callable[[Array], Floats], indices: SobolIndices, column: int | None
 ) -> tuple[Floats, Floats]:
-    """Effects on the score of the decision, their mean and spread over base masks ``(units,)``."""
+    """Effects on the score of the decision, their mean and spread over base masks ``(units,)``.
+
+    A decision that was not among the analysed scores gets its effects from the same masks, all of
+    which are known.
+    """
     made = indices.settings
     if column is None:
-        indices = sobol_indices(
-            score, made.n_features, estimator=made.estimator, design=made.design, keep=made.keep,
-            rows=made.rows or None, seed=made.seed,
-        )  # fmt: skip
+        indices = indices.with_score(score)
     effect = indices.effect if column is None else indices.effect[:, column]
     total = indices.total if column is None else indices.total[:, column]
     variance = indices.variance if column is None else indices.variance[column]

@@ -17,7 +17,6 @@ from textsobol.sobol.evaluator import Evaluator, Progress
 from textsobol.sobol.exact import hoeffding
 from textsobol.sobol.flip import flip_differences
 from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
-from textsobol.sobol.pick_freeze import moves_between
 from textsobol.sobol.plan import Pairs, Plan, count_leaders, make_plan, pairs_among, spread_of
 from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, padded, race
 from textsobol.sobol.rows import (
@@ -263,7 +262,9 @@ def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
         f_a=scores[:, 0],
         f_b=scores[:, 1],
         f_c=scores[:, 2:],
-        moves=moves_between(a, b, plan.unit_groups),
+        a=a,
+        b=b,
+        groups=plan.unit_groups,
         move_variance=spread_of(plan.keep),
     )
     return Analysis(found, found.estimate(), plan.n_base)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from textsobol.sobol.arrays import Floats, Integers
+from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.estimate import Estimate, Samples
 from textsobol.sobol.exact import Hoeffding
 from textsobol.sobol.moderated import Moderated
@@ -297,6 +297,45 @@ class SobolIndices(IndexTable):
             n_rows=self.n_rows,
             n_distinct=self.n_distinct,
             is_scalar=True,
+            stable=None,
+        )
+
+    def with_score(self, black_box: BlackBox) -> SobolIndices:
+        """Indices of another score, from exactly the masks that were scored for these.
+
+        Pairs are left out. Nothing is asked of the black box beside those masks, and nothing
+        warned of: what costs nothing for them costs nothing here.
+
+        Args:
+            black_box: masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``.
+
+        Example:
+            >>> from textsobol.sobol import sobol_indices
+            >>> result = sobol_indices(lambda masks: masks[:, 0] - 2.0 * masks[:, 1], 2)
+            >>> result.with_score(lambda masks: 3.0 * masks[:, 1]).effect
+            array([0., 3.])
+        """
+        made = self.settings
+        units = np.arange(made.n_features)
+        if made.groups is not None and made.members == "together":
+            units = np.array(made.groups)
+        n_axes = 1
+
+        def score(masks: Array) -> Floats:
+            nonlocal n_axes
+            scores = np.asarray(black_box(masks[:, units]), dtype=float)
+            n_axes = scores.ndim
+            return scores
+
+        scores = self._scores.rescored(score)
+        return make_result(
+            scores,
+            scores.estimate(),
+            removal=None,
+            settings=replace(made, sign=made.sign and "mean", pairs=None),
+            n_rows=self.n_rows,
+            n_distinct=self.n_distinct,
+            is_scalar=n_axes == 1,
             stable=None,
         )
 

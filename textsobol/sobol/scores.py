@@ -6,13 +6,14 @@ those of a and b, but they do from the scores, and those are at hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.estimate import Estimate, Samples
-from textsobol.sobol.exact import Hoeffding, exact_estimate
+from textsobol.sobol.exact import Hoeffding, exact_estimate, hoeffding
 from textsobol.sobol.flip import (
     flip_differences,
     flip_estimate,
@@ -21,7 +22,8 @@ from textsobol.sobol.flip import (
     pair_differences,
 )
 from textsobol.sobol.moderated import Moderated
-from textsobol.sobol.pick_freeze import pick_freeze_estimate
+from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
+from textsobol.sobol.rows import all_masks, base_and_flips, pick_freeze
 
 _ROUNDING = 16 * np.finfo(float).eps
 
@@ -93,6 +95,20 @@ class FlipScores:
         pairs = None if self.f_pairs is None else _difference(self.f_pairs, a, b)
         return replace(self, f_base=difference[:, 0], f_flips=difference[:, 1:], f_pairs=pairs)
 
+    def rescored(self, score: Callable[[Array], Floats]) -> FlipScores:
+        """The same masks with another score, without the pairs."""
+        is_flipped = ~np.isnan(self.f_flips[..., 0])
+        rows = []
+        for base, own in zip(self.base, is_flipped, strict=True):
+            features = np.flatnonzero(own)
+            scores = _scored(score, base_and_flips(base[None], features))
+            row = np.full((1 + len(own), scores.shape[1]), np.nan)
+            row[np.concatenate([[0], 1 + features])] = scores
+            rows.append(row)
+        every = np.stack(rows)
+        every = flattened(every, is_constant(every))
+        return replace(self, f_base=every[:, 0], f_flips=every[:, 1:], pairs=None, f_pairs=None)
+
 
 @dataclass(frozen=True)
 class ExactScores:
@@ -132,6 +148,12 @@ class ExactScores:
         difference[1:] *= not is_rounding
         return replace(self, decomposition=replace(self.decomposition, coefficients=difference))
 
+    def rescored(self, score: Callable[[Array], Floats]) -> ExactScores:
+        """All masks with another score, without the pairs."""
+        scores = _scored(score, all_masks(self.decomposition.n_features))
+        scores = flattened(scores, is_constant(scores))
+        return ExactScores(hoeffding(scores, keep=self.decomposition.keep), self.groups)
+
 
 @dataclass(frozen=True)
 class PickFreezeScores:
@@ -142,21 +164,26 @@ class PickFreezeScores:
         f_a: scores of A ``(rows, labels)``.
         f_b: of B ``(rows, labels)``.
         f_c: of the mixtures ``(rows, features, labels)``.
-        moves: A - B ``(rows, features)``.
-        move_variance: variance of one feature's mask.
+        a: the masks A ``(rows, units)``.
+        b: the masks B ``(rows, units)``.
+        groups: the feature that each unit belongs to ``(units,)``.
+        move_variance: variance of one unit's mask.
     """
 
     estimator: str
     f_a: Floats
     f_b: Floats
     f_c: Floats
-    moves: Floats
+    a: Array
+    b: Array
+    groups: Integers
     move_variance: float
 
     def estimate(self) -> Estimate:
         """Indices of the features or groups."""
+        moves = moves_between(self.a, self.b, self.groups)
         return pick_freeze_estimate(
-            self.estimator, self.f_a, self.f_b, self.f_c, self.moves, self.move_variance
+            self.estimator, self.f_a, self.f_b, self.f_c, moves, self.move_variance
         )
 
     def estimate_pairs(self, _: Estimate) -> PairSamples | None:
@@ -167,6 +194,13 @@ class PickFreezeScores:
         """Scores of label a minus those of label b."""
         scores = np.concatenate([self.f_a[:, None], self.f_b[:, None], self.f_c], axis=1)
         scores = _difference(scores, a, b)
+        return replace(self, f_a=scores[:, 0], f_b=scores[:, 1], f_c=scores[:, 2:])
+
+    def rescored(self, score: Callable[[Array], Floats]) -> PickFreezeScores:
+        """The same masks with another score."""
+        scores = _scored(score, pick_freeze(self.a, self.b, self.groups))
+        scores = flattened(scores, is_constant(scores))
+        scores = scores.reshape(*self.f_c.shape[:1], 2 + self.f_c.shape[1], -1)
         return replace(self, f_a=scores[:, 0], f_b=scores[:, 1], f_c=scores[:, 2:])
 
 
@@ -192,6 +226,12 @@ def flattened(scores: Floats, constant: Array) -> Floats:
         return scores
     first = scores.reshape(-1, scores.shape[-1])[0]
     return np.where(constant & ~np.isnan(scores), first, scores)
+
+
+def _scored(score: Callable[[Array], Floats], pieces: Iterable[Array]) -> Floats:
+    """Scores ``(rows, labels)`` of all masks of the pieces."""
+    scores = np.concatenate([score(masks) for masks in pieces])
+    return scores.reshape(len(scores), -1)
 
 
 def _difference(scores: Floats, a: int, b: int) -> Floats:
