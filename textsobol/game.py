@@ -73,6 +73,12 @@ class ClassifierGame:
         return max(self.probabilities, key=lambda label: self.probabilities[label])
 
     @property
+    def is_no(self) -> bool:
+        """Whether a single output, which says yes or no, says no: it lies below one half."""
+        is_single = len(self.probabilities) == 1 and self._activation == "sigmoid"
+        return is_single and self.probabilities[self.prediction] < 0.5
+
+    @property
     def whole(self) -> Floats:
         """Scores of the whole input ``(analysed labels,)``."""
         return np.asarray(analysed(self._whole, self._activation, self._score, self._chosen)[0])
@@ -121,22 +127,30 @@ class ClassifierGame:
     def _decision(self) -> Decision:
         """The predicted label against all others; of a single output, the side of 0.5 it is on.
 
-        A single output that is no probability decides nothing: its margin never changes.
+        The prediction changes when another label is strictly ahead: a tie keeps it. A single
+        output that is no probability decides nothing: its margin never changes.
         """
         label = list(self.probabilities).index(self.prediction)
         is_single = len(self.probabilities) == 1
         has_sides = is_single and self._activation == "sigmoid"
-        sign = -1.0 if has_sides and self.probabilities[self.prediction] < 0.5 else 1.0
+        sign = -1.0 if self.is_no else 1.0
 
         def score(masks: Array) -> Floats:
             outputs = self._known_outputs(masks)
             return sign * analysed(outputs, self._activation, "logit", [label])[:, 0]
 
         def margin(masks: Array) -> Floats:
-            if is_single:
-                return score(masks) if has_sides else np.ones(len(masks))
+            if is_single and not has_sides:
+                return np.ones(len(masks))
             outputs = self._known_outputs(masks)
-            return np.asarray(outputs[:, label] - np.delete(outputs, label, axis=1).max(axis=1))
+            shares = probabilities(outputs, self._activation)
+            if is_single:
+                ahead, is_kept = sign * outputs[:, 0], sign * (shares[:, 0] - 0.5) >= 0
+            else:
+                ahead = outputs[:, label] - np.delete(outputs, label, axis=1).max(axis=1)
+                is_kept = shares[:, label] == shares.max(axis=1)
+            # Probabilities that rounding has made equal are a tie, too.
+            return np.asarray(np.where(is_kept, np.maximum(ahead, 0.0), ahead))
 
         is_analysed = sign > 0 and self._score == "logit" and label in self._chosen
         return Decision(score, margin, self._chosen.index(label) if is_analysed else None)

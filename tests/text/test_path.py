@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from textsobol import BlackBoxError, TextExplainer, TextExplanation
+from textsobol.methods import Attribution
+from textsobol.methods.contract import FoundPath
+from textsobol.render.page import explanation_html
 from textsobol.sobol import UnstableTopWarning
+from textsobol.text.scores import word_path
 
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.0}
 LABELS = ["no", "yes"]
@@ -281,3 +285,98 @@ def test_precision_keeps_to_the_budget_when_the_prediction_is_not_analysed() -> 
     assert explanation.path is not None
     assert explanation.path.label == "A"
     assert explanation.path.steps
+
+
+@pytest.mark.parametrize("budget", [2, 3, 4])
+def test_nothing_is_exact_or_smallest_of_words_that_were_masked_as_groups(budget: int) -> None:
+    def model(texts: list[str]) -> list[list[float]]:
+        return [[2.0 * ("w3" in text.split()) - 1, 0.0] for text in texts]
+
+    text = " ".join(f"w{k}" for k in range(30))
+    explanation = TextExplainer(model, labels=["A", "B"])(text, budget=budget)
+    assert explanation.settings["estimator"] == "exact", "all masks of the groups"
+    assert not explanation.is_exact
+    assert explanation.flip is not None
+    assert len(explanation.flip.words) > 1
+    assert not explanation.flip.is_smallest
+    assert not explanation.flip.is_irreducible
+    told = str(explanation)
+    assert "exact" not in told
+    assert "all masks of the groups" in told
+    assert "(fewer words may do)" in told
+    assert '"isExact": true' not in explanation_html(explanation)
+
+
+def test_of_groups_a_flip_set_is_judged_by_its_words() -> None:
+    """The text has units w0, w1 and a group; two words or the group change the prediction."""
+    game = TextExplainer(
+        lambda texts: [[1.5, 3.0 - ("w0" in t) - ("w1" in t) - ("w2" in t)] for t in texts],
+        labels=["A", "B"],
+    ).game("w0 w1 w2 w3 w4")
+    units = np.array([0, 1, 2, 2, 2])
+
+    def flip(order: tuple[int, ...], found: tuple[int, ...]) -> Any:
+        path = FoundPath(order, found, is_irreducible=True, is_smallest=True)
+        told = word_path(game, Attribution(np.zeros((5, 2)), path=path, units=units))
+        assert told is not None
+        assert told.flip is not None
+        return told.flip.is_irreducible, told.flip.is_smallest
+
+    assert flip((0, 1), (0, 1)) == (True, False), "one word of the group might do"
+    assert flip((0, 2), (0, 2)) == (False, False)
+    assert flip((0,), (0,)) == (True, True), "nothing is smaller than one word"
+
+
+def test_a_tie_keeps_the_prediction_in_steps_and_flip_sets_alike() -> None:
+    def praise(texts: list[str]) -> list[list[float]]:
+        return [[0.0, 1.0 * ("good" in text)] for text in texts]
+
+    tied = TextExplainer(praise, labels=["neg", "pos"])("a good film")
+    assert tied.path is not None
+    assert [step.text for step in tied.path.steps] == ["good"]
+    assert tied.path.steps[0].prediction == "pos"
+    assert tied.flip is None
+
+    def twice(texts: list[str]) -> list[list[float]]:
+        return [[0.5, 1.0 * ("good" in text)] for text in texts]
+
+    ahead = TextExplainer(twice, labels=["neg", "pos"])("a good film")
+    assert ahead.path is not None
+    assert ahead.path.steps[0].prediction == "neg"
+    assert ahead.flip is not None
+    assert ahead.flip.prediction == "neg"
+
+
+def with_sigmoid(function: Any) -> TextExplainer:
+    """A function of one text whose outputs are log-odds, each of a label of its own."""
+    explainer = TextExplainer(lambda texts: [function(text.split()) for text in texts])
+    vars(explainer._classifier)["activation"] = "sigmoid"
+    return explainer
+
+
+@pytest.mark.parametrize("n_words", [3, 20])
+def test_probabilities_that_rounding_makes_equal_are_a_tie(n_words: int) -> None:
+    """Both labels are as sure as numbers can be, the second is further ahead in log-odds."""
+    explainer = with_sigmoid(lambda words: [38.0 + 4 * ("good" in words), 50.0])
+    explanation = explainer("good " + " ".join(f"w{k}" for k in range(n_words)))
+    assert explanation.prediction == "0"
+    assert explanation.path is not None
+    assert [step.prediction for step in explanation.path.steps] == ["0"]
+    assert explanation.flip is None
+
+
+def test_of_a_no_the_lowest_step_is_the_one_nearest_to_a_yes() -> None:
+    """A single output below one half says no; the path deletes what speaks against."""
+    explainer = with_sigmoid(
+        lambda words: [-1.0 - ("bad" in words) - 2.0 * ("awful" in words) + ("w1" in words) / 2]
+    )
+    explanation = explainer("w0 w1 bad awful")
+    path = explanation.path
+    assert path is not None
+    assert path.flip is None
+    assert path.rises
+    assert path.lowest is not None
+    shares = [step.probabilities["0"] for step in path.steps]
+    assert path.lowest.probabilities["0"] == max(shares) > explanation.probabilities["0"]
+    assert path.lowest == path.steps[-1]
+    assert TextExplanation.from_dict(explanation.to_dict()).path == path

@@ -47,7 +47,9 @@ def arrow_schema() -> pyarrow.Schema:
         {"words": pa.list_(pa.int32()), "texts": pa.list_(pa.string()), **after,
          "is_irreducible": pa.bool_(), "is_smallest": pa.bool_()}
     )  # fmt: skip
-    path = pa.struct({"label": pa.string(), "steps": pa.list_(step), "flip": flip})
+    path = pa.struct(
+        {"label": pa.string(), "steps": pa.list_(step), "flip": flip, "rises": pa.bool_()}
+    )
     advised = pa.struct({"label": pa.string(), "passes": pa.int64()})
     cost = pa.struct({**dict.fromkeys(_COUNTS, pa.int64()), "padding": pa.float64()})
     return pa.schema(

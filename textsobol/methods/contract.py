@@ -44,7 +44,7 @@ class Decision:
         score: masks ``(rows, features)`` to how much speaks for the decision ``(rows,)``: the
             log-odds of the predicted label.
         margin: masks to how far the predicted label is ahead of the best other one ``(rows,)``:
-            below 0 where something else is predicted.
+            below 0 where something else is predicted. A tie, 0, keeps the prediction.
         column: the label whose analysed score is ``score``, or ``None`` if it was not analysed.
     """
 
@@ -90,7 +90,8 @@ class FoundPath:
         order: the features that were deleted, in order; units where `Attribution.units` are given.
         flip: the features of the shortest set found that changes the decision, ascending.
         is_irreducible: whether it was checked that none of them can be put back.
-        is_smallest: whether all masks were scored, so that no smaller set exists.
+        is_smallest: whether all masks were scored, so that no smaller set of them exists. Of
+            units neither says anything about the features within one.
     """
 
     order: tuple[int, ...]

@@ -55,7 +55,7 @@ def find_path(
     n_units = len(effects)
     if indices.settings.estimator == "exact":
         masks = np.concatenate(list(all_masks(n_units)))
-        flip = find_smallest_flip_set(masks, margin(masks))
+        flip = find_smallest_flip_set(masks, margin(masks), np.bincount(units))
     else:
         flip = find_flip_set(margin, found.order, n_units, passes=for_flip)
     if flip is not None:

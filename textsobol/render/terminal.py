@@ -63,8 +63,7 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     settings, cost = explanation.settings, explanation.cost
     facts = [str(settings.get("method"))]
     if "base_masks" in settings:
-        n_base = settings["base_masks"]
-        facts.append(f"{n_base} base masks" if n_base > 1 else "1 base mask" if n_base else "exact")
+        facts.append(_design(explanation))
         if settings.get("leader_masks"):
             facts.append(f"{settings['leader_masks']} more for the words that lead")
     facts.append(f"{cost['forwarded']:.0f} forward passes")
@@ -72,6 +71,17 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
     if "seconds" in cost:  # not of a corpus, whose texts are explained together
         facts.append(f"{cost['seconds']:.1f} s")
     return f"{settings['model']}: {', '.join(facts)}"
+
+
+def _design(explanation: TextExplanation | ImageExplanation) -> str:
+    """How many masks there were; of all masks of groups, nothing is known exactly."""
+    from textsobol.text.explanation import TextExplanation
+
+    n_base = explanation.settings["base_masks"]
+    if n_base:
+        return f"{n_base} base masks" if n_base > 1 else "1 base mask"
+    is_grouped = isinstance(explanation, TextExplanation) and explanation.is_grouped
+    return "all masks of the groups" if is_grouped else "exact"
 
 
 def _paid(cost: Mapping[str, float]) -> list[str]:

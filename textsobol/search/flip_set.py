@@ -2,7 +2,7 @@
 
 It is irreducible when the prediction returns as soon as any one of them is put back. Both functions
 ask for a margin: how far the predicted label is ahead of the best other one, for example in
-log-odds. Below 0 the prediction has changed.
+log-odds. Below 0 the prediction has changed; a tie keeps it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def find_flip_set(
     return FlipSet(tuple(absent.tolist()), is_irreducible=not maybe.size)
 
 
-def find_smallest_flip_set(masks: Array, margins: Floats) -> FlipSet | None:
+def find_smallest_flip_set(
+    masks: Array, margins: Floats, sizes: Integers | None = None
+) -> FlipSet | None:
     """The smallest of all flip sets, from the margins of all 2^d masks.
 
     Of several that are equally small, the one with the lowest margin.
@@ -89,6 +91,7 @@ def find_smallest_flip_set(masks: Array, margins: Floats) -> FlipSet | None:
     Args:
         masks: all masks ``(2^features, features)``, in any order.
         margins: their margins ``(2^features,)``, below 0 where the prediction has changed.
+        sizes: what each feature counts ``(features,)``, where some are groups; 1 by default.
 
     Example:
         >>> masks = np.array([[1, 1], [0, 1], [1, 0], [0, 0]], dtype=bool)
@@ -98,7 +101,7 @@ def find_smallest_flip_set(masks: Array, margins: Floats) -> FlipSet | None:
     flipped = np.flatnonzero(margins < 0)
     if not flipped.size:
         return None
-    n_absent = (~masks[flipped]).sum(axis=1)
+    n_absent = (~masks[flipped]) @ (np.ones(masks.shape[1]) if sizes is None else sizes)
     smallest = flipped[np.lexsort((margins[flipped], n_absent))[0]]
     return FlipSet(tuple(np.flatnonzero(~masks[smallest]).tolist()), is_irreducible=True)
 

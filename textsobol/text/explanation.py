@@ -74,8 +74,16 @@ class TextExplanation:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all masks were scored, so that nothing is left to chance."""
-        return self.settings.get("estimator") == "exact"
+        """Whether all masks of the words were scored, so that nothing is left to chance.
+
+        Words that were masked as groups are not known exactly, even if all masks of the groups are.
+        """
+        return self.settings.get("estimator") == "exact" and not self.is_grouped
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether some words came and went as one, because the budget was too small."""
+        return any(word.shared_by > 1 for word in self.words)
 
     @property
     def flip(self) -> FlipSet | None:

@@ -173,7 +173,7 @@ class Deletion:
         words: numbers of the deleted words: one, or a group that goes as one.
         text: the deleted words by name; see `name_words`.
         probabilities: by label, after this deletion and all before it.
-        prediction: the label that is now predicted.
+        prediction: the label that is now predicted; a tie keeps the one of the whole text.
     """
 
     words: tuple[int, ...]
@@ -192,8 +192,9 @@ class FlipSet:
         probabilities: by label, without these words.
         prediction: the label that is then predicted.
         is_irreducible: whether it was checked that no word of it can be put back without the
-            prediction returning; the budget may end before that.
-        is_smallest: whether all masks were scored and no smaller set exists.
+            prediction returning; the budget may end before that, and words that were masked as a
+            group were not tried one by one.
+        is_smallest: whether no smaller set exists, since all masks were scored.
     """
 
     words: tuple[int, ...]
@@ -219,16 +220,23 @@ class Path:
         label: the predicted label, against which words are deleted.
         steps: the deletions, in order.
         flip: the shortest set found that changes the prediction, or ``None``.
+        rises: whether deletions bring the probability up rather than down: that of a single
+            output below one half, which says no.
     """
 
     label: str
     steps: tuple[Deletion, ...]
     flip: FlipSet | None = None
+    rises: bool = False
 
     @property
     def lowest(self) -> Deletion | None:
-        """The step with the lowest probability of the label: what was reached."""
-        return min(self.steps, key=lambda step: step.probabilities[self.label], default=None)
+        """The step that speaks least for the prediction: what was reached.
+
+        The one with the lowest probability of the label, or the highest where the path ``rises``.
+        """
+        sign = -1 if self.rises else 1
+        return min(self.steps, key=lambda step: sign * step.probabilities[self.label], default=None)
 
     def __str__(self) -> str:
         lines = [

@@ -182,8 +182,9 @@ def word_path(game: TextGame, found: Attribution) -> Path | None:
         present[gone] = False
         words, texts = _words_at(game, gone)
         probabilities = _probabilities(game, present)
-        steps.append(Deletion(words, " ".join(texts), probabilities, _likeliest(probabilities)))
-    return Path(game.prediction, tuple(steps), _flip_set(game, found, units))
+        now = _predicted(game, probabilities)
+        steps.append(Deletion(words, " ".join(texts), probabilities, now))
+    return Path(game.prediction, tuple(steps), _flip_set(game, found, units), rises=game.is_no)
 
 
 def _flip_set(game: TextGame, found: Attribution, units: Integers) -> FlipSet | None:
@@ -193,9 +194,14 @@ def _flip_set(game: TextGame, found: Attribution, units: Integers) -> FlipSet | 
     is_gone = np.isin(units, found.path.flip)
     words, texts = _words_at(game, np.flatnonzero(is_gone))
     probabilities = _probabilities(game, ~is_gone)
+    # Of a group, fewer words may do; and elsewhere one word of a group, which was never alone.
+    sizes = np.bincount(units)
+    are_words = bool((sizes[list(found.path.flip)] == 1).all())
+    could_be_smaller = len(words) > 1 and bool((sizes > 1).any())
     return FlipSet(
-        words, texts, probabilities, _likeliest(probabilities),
-        is_irreducible=found.path.is_irreducible, is_smallest=found.path.is_smallest,
+        words, texts, probabilities, _predicted(game, probabilities),
+        is_irreducible=found.path.is_irreducible and are_words,
+        is_smallest=found.path.is_smallest and are_words and not could_be_smaller,
     )  # fmt: skip
 
 
@@ -209,8 +215,12 @@ def _probabilities(game: TextGame, mask: Array) -> dict[str, float]:
     return dict(zip(game.probabilities, game.shares(mask[None])[0].tolist(), strict=True))
 
 
-def _likeliest(probabilities: Mapping[str, float]) -> str:
-    return max(probabilities, key=lambda label: probabilities[label])
+def _predicted(game: TextGame, probabilities: Mapping[str, float]) -> str:
+    """The likeliest label; a tie keeps the prediction for the whole text."""
+    highest = max(probabilities.values())
+    if probabilities[game.prediction] == highest:
+        return game.prediction
+    return next(label for label, value in probabilities.items() if value == highest)
 
 
 def rows_of(found: Attribution) -> dict[str, int]:

@@ -113,6 +113,7 @@ def _path_to_dict(path: Path) -> dict[str, Any]:
         "flip": None
         if path.flip is None
         else {**vars(path.flip), "words": list(path.flip.words), "texts": list(path.flip.texts)},
+        "rises": path.rises,
     }
 
 
@@ -121,7 +122,7 @@ def _path_from_dict(data: Mapping[str, Any]) -> Path:
     flip = data["flip"]
     if flip is not None:
         flip = FlipSet(**{**flip, "words": tuple(flip["words"]), "texts": tuple(flip["texts"])})
-    return Path(data["label"], steps, flip)
+    return Path(data["label"], steps, flip, rises=data.get("rises", False))
 
 
 def _known(value: float | None, otherwise: float) -> float:
