@@ -1,6 +1,7 @@
 """What an explanation says: one definition of a score, sums that add up, contrasts, records."""
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,19 @@ def test_advice_says_how_many_passes_settle_the_top() -> None:
     assert settled(" ".join(FILLER)).advice is None
 
 
+@pytest.mark.parametrize("path", [True, False])
+def test_one_mask_advises_as_many_as_intervals_need(path: bool) -> None:
+    explainer = scored(lambda has: [5.0 * ("w3" in has)])
+    explanation = explainer(" ".join(FILLER), budget=50, path=path)
+    assert explanation.settings["base_masks"] == 1
+    assert "too close" not in str(explanation.advice)
+    advised = explanation.advised["0"]
+    assert advised is not None
+    again = explainer(" ".join(FILLER), budget=advised, path=path)
+    assert again.settings["base_masks"] + again.settings["leader_masks"] >= 5
+    assert not np.isnan(by_word(again)["w3"].low)
+
+
 def test_advice_leads_to_a_settled_top() -> None:
     """Followed, it asks for more passes than were made, and there is an end to it."""
     slopes = np.random.default_rng(5).normal(size=30) ** 3
@@ -278,3 +292,23 @@ def test_the_summary_names_the_words_that_matter() -> None:
     assert other.startswith("for POSITIVE: beautifully")
     assert "against it: dull" in other
     assert str(explanation.flip) == "without dull: POSITIVE 0.69"
+
+
+def test_groups_do_not_depend_on_the_label_that_is_looked_at() -> None:
+    """Every label has one word of its own; they differ much in scale."""
+    words = [f"w{k}" for k in range(300)]
+    own = {"A": "w20", "B": "w150", "C": "w280"}
+
+    def model(texts: list[str]) -> list[list[float]]:
+        has = [set(text.split()) for text in texts]
+        return [[100.0 * ("w20" in h), 1.0 * ("w150" in h), 0.01 * ("w280" in h)] for h in has]
+
+    explainer = TextExplainer(model, labels=list(own))
+    for seed in range(3):
+        plain = explainer(" ".join(words), budget=60, seed=seed)
+        for label, word in own.items():
+            looked_at = explainer(" ".join(words), budget=60, seed=seed, label=label)
+            assert looked_at.words == plain.words
+            assert replace(plain.for_label(label), cost=looked_at.cost) == looked_at
+            assert word in looked_at.top(1)[0].word.split()
+            assert looked_at.top(1)[0].shared_by < 50, "opened for every label"

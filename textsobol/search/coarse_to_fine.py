@@ -14,6 +14,7 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
+from textsobol.sobol.scores import flattened, is_constant
 
 MAX_PARTS = 8  # of a group
 
@@ -60,7 +61,8 @@ def choose_units(
     """Merge features into units: large ones where little happens, small ones where much does.
 
     Args:
-        score: masks ``(rows, features)`` to scores ``(rows,)`` of one label.
+        score: masks ``(rows, features)`` to scores ``(rows,)``, or ``(rows, labels)``. Of several
+            labels, a unit counts for as much as the largest part it has in the effects on one.
         levels: groups from coarse to fine; see `build_hierarchy`.
         passes: masks that may be scored.
         max_units: most units.
@@ -83,24 +85,25 @@ def choose_units(
     n_features = len(levels[0])
     group_at = np.stack(levels)
     level_of = np.zeros(n_features, dtype=np.int64)
-    effect_sizes: dict[tuple[int, int], float] = {}  # by level and group
+    effects_of: dict[tuple[int, int], Floats] = {}  # by level and group, of all labels
     parts_per_round = max(MAX_PARTS, passes // len(levels))
     while True:
         groups = group_at[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
         unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
         units = [(int(level), int(group)) for level, group in names.T]
-        new = [number for number, unit in enumerate(units) if unit not in effect_sizes]
+        new = [number for number, unit in enumerate(units) if unit not in effects_of]
         if len(new) + 1 > passes:
             return unit_of
         effects = _measure_effects(
-            score, unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effect_sizes)
+            score, unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of)
         )
         for number, effect in zip(new, effects, strict=True):
-            effect_sizes[units[number]] = abs(effect)
+            effects_of[units[number]] = effect
         passes -= len(new) + 1
         n_units, n_new_parts = len(units), 0
-        for number in sorted(range(n_units), key=lambda number: -effect_sizes[units[number]]):
+        shares = _largest_shares(np.stack([effects_of[unit] for unit in units]))
+        for number in np.argsort(-shares, kind="stable").tolist():
             members = unit_of == number
             level, n_parts = _next_split(levels, units[number][0], members)
             has_room = (
@@ -132,14 +135,33 @@ def _measure_effects(
     keep_rate: float,
     seed: int,
 ) -> Floats:
-    """Effects of the ``measured`` units at one base mask of all units."""
+    """Effects of the ``measured`` units at one base mask of all units ``(measured, labels)``."""
     n_units = int(unit_of.max()) + 1
     base, _ = Design("latin", n_units, keep=keep_rate, seed=seed).take(1)
     masks = np.repeat(base, 1 + len(measured), axis=0)
     masks[1 + np.arange(len(measured)), measured] ^= True
-    scores = score(masks[:, unit_of])
+    scores = score(masks[:, unit_of]).reshape(len(masks), -1)
+    # What only rounding tells apart is the same.
+    scores = flattened(scores, is_constant(scores))
     sign = np.where(base[0, measured], 1.0, -1.0)
-    return np.asarray(sign * (scores[0] - scores[1:]))
+    return np.asarray(sign[:, None] * (scores[0] - scores[1:]))
+
+
+def _largest_shares(effects: Floats) -> Floats:
+    """The largest share of all squared effects on a label that each unit has ``(units,)``.
+
+    Labels count alike, however widely their scores spread.
+
+    Args:
+        effects: of all units ``(units, labels)``.
+
+    Example:
+        >>> _largest_shares(np.array([[3.0, 0.0], [1.0, 0.1], [0.0, 0.0]]))
+        array([0.9, 1. , 0. ])
+    """
+    squares = effects**2
+    in_all = squares.sum(axis=0)
+    return np.asarray((squares / np.where(in_all > 0, in_all, 1.0)).max(axis=1))
 
 
 def _intersect_groups(coarse: Integers, fine: Integers) -> Integers:

@@ -355,7 +355,7 @@ class SobolIndices(IndexTable):
         Returns:
             Base rows in all: no more than there are where the top is that stable already, 0
             where it is all there is or has no sampling error, infinite where features are equal
-            as far as the rows tell.
+            as far as the rows tell, and from a single row, which cannot tell.
 
         Example:
             >>> from textsobol.sobol import sobol_indices

@@ -98,7 +98,7 @@ def rows_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
         share: of designs, between 0 and 1.
 
     Returns:
-        The number; infinite where features are equal as far as the rows tell.
+        The number; infinite where features are equal as far as the rows tell, and from one row.
 
     Example:
         >>> squares = np.array([[4.0, 0.0], [2.0, 4.0], [4.0, 2.0]])

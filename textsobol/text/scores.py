@@ -29,6 +29,7 @@ _RESAMPLES = 200
 _LEVEL = 0.95
 _ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about, and their least part of the first
 _MOST_ADVISED = 64  # base masks, unless there are many already
+_LEAST_ADVISED = 5.0  # base masks, from which on there are intervals
 
 
 def measured_words(
@@ -159,12 +160,15 @@ def _base_masks_needed(indices: SobolIndices, column: int, n_made: int) -> float
     """Base masks that would settle which words are the strongest, five at most.
 
     Words far behind the first do not count. A word that has not changed the score yet, but of
-    which so few masks cannot exclude that it is among the strongest, asks for twice as many.
+    which so few masks cannot exclude that it is among the strongest, asks for twice as many. A
+    single mask cannot tell at all, and asks for as many as intervals need.
     """
     total = np.sort(_column(indices.total, indices)[:, column])[::-1]
     k = int(np.count_nonzero(total[:_ADVISED_TOP] > _FAR_BEHIND * total[0]))
     if k == 0:
         return 0.0
+    if n_made == 1:
+        return _LEAST_ADVISED
     high = _column(indices.interval(_LEVEL)[1], indices)[:, column]
     is_unseen = (_column(indices.total, indices)[:, column] == 0) & (high >= total[k - 1])
     return max(indices.rows_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
