@@ -34,11 +34,9 @@ def split_batch(returned: Any, n_texts: int) -> list[Any]:
     if hasattr(returned, "tolist"):
         returned = returned.tolist()
     if not isinstance(returned, list | tuple):
-        raise WrongAnswerError(f"not a list of scores but {shorten(repr(returned))}")
+        raise WrongAnswerError(f"not a list of scores but {show(returned)}")
     if len(returned) != n_texts:
-        raise WrongAnswerError(
-            f"{len(returned)} answers for {n_texts} texts: {shorten(repr(returned))}"
-        )
+        raise WrongAnswerError(f"{len(returned)} answers for {n_texts} texts: {show(returned)}")
     return list(returned)
 
 
@@ -62,10 +60,10 @@ def parse_answer(answer: Any) -> Answer:
     if not all(isinstance(part, dict) for part in parts):
         return [_parse_score(part, answer) for part in parts]
     if not all({"label", "score"} <= set(part) for part in parts):
-        raise WrongAnswerError(f"no labels and scores in {shorten(repr(answer))}")
+        raise WrongAnswerError(f"no labels and scores in {show(answer)}")
     named = {str(part["label"]): _parse_score(part["score"], answer) for part in parts}
     if len(named) < len(parts):
-        raise WrongAnswerError(f"a label comes twice in {shorten(repr(answer))}")
+        raise WrongAnswerError(f"a label comes twice in {show(answer)}")
     return dict(sorted(named.items()))
 
 
@@ -73,8 +71,13 @@ def _parse_score(value: Any, answer: Any) -> float:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongAnswerError(f"{shorten(repr(value))} is no score, in {shorten(repr(answer))}")
+        raise WrongAnswerError(f"{show(value)} is no score, in {show(answer)}")
     return float(value)
+
+
+def show(value: Any) -> str:
+    """A short form of a value, for messages."""
+    return shorten(repr(value))
 
 
 def shorten(text: str, limit: int = 200) -> str:
@@ -149,7 +152,7 @@ class AnswerReader:
         return [answer[name] if name in answer else rest / len(missing) for name in self.names]
 
     def _mismatch(self, what: str, answer: Answer) -> WrongAnswerError:
-        message = f"{what}: {shorten(repr(answer))}"
+        message = f"{what}: {show(answer)}"
         if self._given is not None:
             return WrongAnswerError(message)
         return LabelMismatchError(
@@ -160,7 +163,7 @@ class AnswerReader:
     def _check_probabilities(self, scores: Floats, answer: Answer) -> None:
         if self._activation == "none":
             return
-        shown, total = shorten(repr(answer)), float(scores.sum())
+        shown, total = show(answer), float(scores.sum())
         fix = "Then endpoint(..., function_to_apply={0!r}) or remote(..., activation={0!r})."
         if scores.min() < 0 or scores.max() > 1 + _ROUNDING:
             raise WrongAnswerError(

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
 
 from huggingface_hub import InferenceClient
 
-from textsobol.endpoints.answers import WrongAnswerError, parse_answer, shorten
-from textsobol.endpoints.cache import cache_file
-from textsobol.endpoints.client import RemoteSettings
-from textsobol.endpoints.model import Remote
-from textsobol.endpoints.retry import RetryPolicy
+from textsobol.endpoints.answers import WrongAnswerError, parse_answer, show
+from textsobol.endpoints.model import Remote, remote
 
 _ALL_LABELS = 1000
 _HUB_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
@@ -76,20 +74,20 @@ def endpoint(
     port = f":{address.port}" if address.port else ""
     # Without user, password and query, which may be secret.
     public_name = f"{address.hostname}{port}{address.path.rstrip('/')}"
-    return Remote(
-        RemoteSettings(
-            function=_Classify(model, function_to_apply, top_k, empty, **options),
-            name=public_name if is_address else model,
-            identity=json.dumps([model, function_to_apply, top_k, provider, empty]),
-            activation=function_to_apply or "softmax",
-            batch=1,
-            single=True,
-            concurrency=concurrency,
-            retry=RetryPolicy(retries, backoff, longest_wait),
-            cache=None if cache is None else cache_file(cache),
-            max_calls=max_calls,
-        )
+    made = remote(
+        _Classify(model, function_to_apply, top_k, empty, **options),
+        name=public_name if is_address else model,
+        activation=function_to_apply or "softmax",
+        single=True,
+        concurrency=concurrency,
+        retries=retries,
+        backoff=backoff,
+        longest_wait=longest_wait,
+        cache=cache,
+        max_calls=max_calls,
     )
+    identity = json.dumps([model, function_to_apply, top_k, provider, empty])
+    return Remote(replace(made.settings, identity=identity))
 
 
 class _Classify(InferenceClient):
@@ -124,13 +122,13 @@ class _Classify(InferenceClient):
         try:
             answer = json.loads(body)
         except ValueError:
-            text = shorten(repr(body.decode("utf-8", "replace")))
+            text = show(body.decode("utf-8", "replace"))
             raise WrongAnswerError(f"something that is not JSON: {text}") from None
         if not isinstance(answer, list) or not answer:
-            raise WrongAnswerError(f"no list of labels: {shorten(repr(answer))}")
+            raise WrongAnswerError(f"no list of labels: {show(answer)}")
         rows = [answer] if isinstance(answer[0], dict) else answer
         if len(rows) != 1 or not isinstance(labels := parse_answer(rows[0]), dict):
-            raise WrongAnswerError(f"no labels and scores of one text: {shorten(repr(answer))}")
+            raise WrongAnswerError(f"no labels and scores of one text: {show(answer)}")
         return [[{"label": name, "score": score} for name, score in labels.items()]]
 
 
