@@ -19,8 +19,8 @@ class Cost:
         """Share of the forwarded tokens that is padding."""
         return self.padding / self.tokens if self.tokens else 0.0
 
-    def told(self) -> dict[str, float]:
-        """What else an explanation tells of it."""
+    def metadata(self) -> dict[str, float]:
+        """What else an explanation reports."""
         return {}
 
 

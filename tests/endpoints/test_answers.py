@@ -64,7 +64,7 @@ def test_labels_of_the_first_answer_hold_for_all() -> None:
         reader.outputs({"a": 0.9, "c": 0.1}, "second")
     with pytest.raises(LabelMismatchError, match="3 scores, expected 2"):
         reader.outputs([0.2, 0.2, 0.6], "third")
-    assert reader.start_again() == "first"
+    assert reader.reset() == "first"
     reader.outputs([0.2, 0.2, 0.6], "third")
     with pytest.raises(LabelMismatchError, match="by label, earlier ones had none"):
         reader.outputs({"a": 0.9, "b": 0.1}, "fourth")

@@ -17,26 +17,42 @@ import pytest
 from tests.endpoints.server import Server
 from textsobol import remote
 from textsobol.endpoints.answers import Answer
-from textsobol.endpoints.cache import AnswerCache, CacheError, cache_file, key_of
+from textsobol.endpoints.cache import AnswerCache, CacheError, cache_file
 
 
 def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     numbers = [0.1 + 0.2, 5e-324, -1.7976931348623157e308, 1 / 3]
-    answers: dict[bytes, Answer] = {b"a": numbers, b"b": {"é \N{PILE OF POO}": 0.1, "": 0.9}}
+    answers: dict[str, Answer] = {"a": numbers, "b": {"é \N{PILE OF POO}": 0.1, "": 0.9}}
     path = cache_file(tmp_path / "new" / "directory")
-    AnswerCache(path).keep(answers)
-    assert AnswerCache(path).get([b"a", b"b", b"c"]) == answers
-    AnswerCache(path).forget(b"a")
-    assert set(AnswerCache(path).get([b"a", b"b"])) == {b"b"}
-    many = {key_of("m", str(k)): [float(k)] for k in range(1700)}
-    AnswerCache(path).keep(many)
-    assert AnswerCache(path).get(many) == many
+    AnswerCache(path, "m").keep(answers)
+    assert AnswerCache(path, "m").get(["a", "b", "c"]) == answers
+    AnswerCache(path, "m").forget("a")
+    assert set(AnswerCache(path, "m").get(["a", "b"])) == {"b"}
+    many = {str(k): [float(k)] for k in range(1700)}
+    AnswerCache(path, "m").keep(many)
+    assert AnswerCache(path, "m").get(many) == many
 
 
-def test_keys_tell_models_and_texts_apart() -> None:
+def test_keys_distinguish_models_and_texts(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
     pairs = [("m", "a b"), ("m a", "b"), ("m", "a  b"), ("n", "a b"), ("m", ""), ("", "m")]
-    assert len({key_of(*pair) for pair in pairs}) == len(pairs)
-    assert key_of("m", "half of a pair: \ud83d") != key_of("m", "half of a pair: ?")
+    pairs += [("m", "half of a pair: \ud83d"), ("m", "half of a pair: ?")]
+    for k, (identity, text) in enumerate(pairs):
+        assert AnswerCache(path, identity).get([text]) == {}
+        AnswerCache(path, identity).keep({text: [float(k)]})
+    found = [AnswerCache(path, identity).get([text])[text] for identity, text in pairs]
+    assert found == [[float(k)] for k in range(len(pairs))]
+
+
+def test_answers_of_version_0_1_are_found(tmp_path: Path) -> None:
+    key = bytes.fromhex(
+        "3e8ba4f69523845e6de30d7a0751fc68"
+    )  # of the model "m" and the text "a good film"
+    path = tmp_path / "answers.sqlite"
+    AnswerCache(path, "m")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO answers VALUES (?, ?)", [key, '{"A": 0.25}'])
+    assert AnswerCache(path, "m").get(["a good film"]) == {"a good film": {"A": 0.25}}
 
 
 def test_a_file_or_a_directory(tmp_path: Path) -> None:
@@ -51,7 +67,7 @@ def _garbage(path: Path) -> None:
 
 
 def _cut(path: Path) -> None:
-    AnswerCache(path).keep({key_of("m", str(k)): [float(k)] for k in range(2000)})
+    AnswerCache(path, "m").keep({str(k): [float(k)] for k in range(2000)})
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = path.read_bytes()
@@ -91,44 +107,44 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    cache = AnswerCache(tmp_path / "answers.sqlite")
+    cache = AnswerCache(tmp_path / "answers.sqlite", "m")
     cache._db.execute("PRAGMA max_page_count = 4")
     with pytest.raises(CacheError, match=r"cannot be used: database or disk is full"):
-        cache.keep({key_of("m", str(k)): [float(k)] for k in range(2000)})
-    assert cache.get([key_of("m", "1")]) == {}, "all of it or nothing"
+        cache.keep({str(k): [float(k)] for k in range(2000)})
+    assert cache.get(["1"]) == {}, "all of it or nothing"
 
 
 def test_many_processes_share_a_file(tmp_path: Path) -> None:
     """Each writes a hundred answers, in as many commits; none is lost."""
     code = (
         "import sys; from pathlib import Path;"
-        "from textsobol.endpoints.cache import AnswerCache, key_of;"
-        "cache = AnswerCache(Path(sys.argv[1]));"
-        "[cache.keep({key_of(sys.argv[2], str(k)): [float(k)]}) for k in range(100)]"
+        "from textsobol.endpoints.cache import AnswerCache;"
+        "cache = AnswerCache(Path(sys.argv[1]), sys.argv[2]);"
+        "[cache.keep({str(k): [float(k)]}) for k in range(100)]"
     )
     path = tmp_path / "answers.sqlite"
     writers = [
         subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("a", "b", "c")
     ]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
-    keys = [key_of(name, str(k)) for name in ("a", "b", "c") for k in range(100)]
-    assert len(AnswerCache(path).get(keys)) == 300
+    for name in ("a", "b", "c"):
+        assert len(AnswerCache(path, name).get(str(k) for k in range(100))) == 100
 
 
 def test_threads_share_a_cache(tmp_path: Path) -> None:
-    cache = AnswerCache(tmp_path / "answers.sqlite")
+    cache = AnswerCache(tmp_path / "answers.sqlite", "m")
 
     def write(name: str) -> None:
         for k in range(50):
-            cache.keep({key_of(name, str(k)): [float(k)]})
-            assert cache.get([key_of(name, str(k))]) != {}
+            cache.keep({f"{name}{k}": [float(k)]})
+            assert cache.get([f"{name}{k}"]) != {}
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(cache.get(key_of(name, str(k)) for name in "abcd" for k in range(50))) == 200
+    assert len(cache.get(f"{name}{k}" for name in "abcd" for k in range(50))) == 200
 
 
 _JOB = """

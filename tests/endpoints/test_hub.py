@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.endpoints.server import LABELS, Reply, Server, listed, probabilities
-from tests.endpoints.test_asking import flaky, local, scores
+from tests.endpoints.test_client import flaky, local, scores
 from textsobol import BlackBoxError, TextExplainer, endpoint
 from textsobol.cli import app
-from textsobol.endpoints.asking import RemoteError
-from textsobol.endpoints.hub import _is_of_the_hub
+from textsobol.endpoints.client import RemoteError
+from textsobol.endpoints.hub import _is_on_hub
 
 TEXT = "The plot is good but the ending is bad and long."
 
@@ -161,7 +161,7 @@ def test_a_saved_token_is_not_sent_to_strangers(
     ],
 )
 def test_hosts_of_the_hub(model: str, is_hub: bool) -> None:
-    assert _is_of_the_hub(model) == is_hub
+    assert _is_on_hub(model) == is_hub
 
 
 def test_no_secret_is_shown_or_lost(server: Server) -> None:

@@ -1,1 +1,1 @@
-"""Models elsewhere: asked politely, and never twice for the same text."""
+"""Remote models: call them with retries, and never pay twice for the same text."""

@@ -1,4 +1,4 @@
-"""Answers of models elsewhere: what was returned, checked, and as outputs of a classifier."""
+"""Check the answers of remote models, and turn them into classifier outputs."""
 
 import math
 import threading
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from textsobol.sobol.arrays import Floats
 
 Answer = list[float] | dict[str, float]
-"""Of one text: scores in a fixed order, or by label."""
+"""The scores of one text: in a fixed order, or by label."""
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
-# Probabilities that are rounded may miss 1 by that much.
-_ROUNDING = 0.01
-# Below this a probability of single precision beside 1 is not told from 0: log-odds end there.
+_ROUNDING = 0.01  # how far the sum of rounded probabilities may be from 1
+# Single precision cannot hold 1 minus a smaller probability, so log-odds end there.
 _LEAST = 1e-7
-_SHOWN = 200
 
 
 class WrongAnswerError(ValueError):
@@ -25,65 +24,69 @@ class WrongAnswerError(ValueError):
 
 
 class LabelMismatchError(WrongAnswerError):
-    """An answer whose labels are not those of an earlier one; either may be wrong."""
+    """An answer whose labels differ from those of an earlier one; either may be wrong."""
 
 
-def one_each(returned: Any, n_texts: int) -> list[Any]:
-    """What a function returned for ``n_texts`` texts, in as many parts."""
+def split_batch(returned: Any, n_texts: int) -> list[Any]:
+    """What a function returned for ``n_texts`` texts, one item per text."""
     if hasattr(returned, "detach"):
         returned = returned.detach().float().cpu()
     if hasattr(returned, "tolist"):
         returned = returned.tolist()
     if not isinstance(returned, list | tuple):
-        raise WrongAnswerError(f"not a list of scores but {shown(returned)}")
+        raise WrongAnswerError(f"not a list of scores but {show(returned)}")
     if len(returned) != n_texts:
-        raise WrongAnswerError(f"{len(returned)} answers for {n_texts} texts: {shown(returned)}")
+        raise WrongAnswerError(f"{len(returned)} answers for {n_texts} texts: {show(returned)}")
     return list(returned)
 
 
-def parsed(answer: Any) -> Answer:
+def parse_answer(answer: Any) -> Answer:
     """The scores of one text, from what was returned for it.
 
     Example:
-        >>> parsed([{"label": "B", "score": 0.75}, {"label": "A", "score": 0.25}])
+        >>> parse_answer([{"label": "B", "score": 0.75}, {"label": "A", "score": 0.25}])
         {'A': 0.25, 'B': 0.75}
-        >>> parsed(2)
+        >>> parse_answer(2)
         [2.0]
 
     Raises:
-        WrongAnswerError: when there are none.
+        WrongAnswerError: if there are none.
     """
     if hasattr(answer, "tolist"):
         answer = answer.tolist()
     parts = list(answer) if isinstance(answer, list | tuple) else [answer]
-    if parts and all(isinstance(part, dict) for part in parts):
-        if not all({"label", "score"} <= set(part) for part in parts):
-            raise WrongAnswerError(f"no labels and scores in {shown(answer)}")
-        named = {str(part["label"]): _number(part["score"], answer) for part in parts}
-        if len(named) < len(parts):
-            raise WrongAnswerError(f"a label comes twice in {shown(answer)}")
-        return dict(sorted(named.items()))
     if not parts:
         raise WrongAnswerError("an empty list of scores")
-    return [_number(part, answer) for part in parts]
+    if not all(isinstance(part, dict) for part in parts):
+        return [_parse_score(part, answer) for part in parts]
+    if not all({"label", "score"} <= set(part) for part in parts):
+        raise WrongAnswerError(f"no labels and scores in {show(answer)}")
+    named = {str(part["label"]): _parse_score(part["score"], answer) for part in parts}
+    if len(named) < len(parts):
+        raise WrongAnswerError(f"a label comes twice in {show(answer)}")
+    return dict(sorted(named.items()))
 
 
-def _number(value: Any, answer: Any) -> float:
+def _parse_score(value: Any, answer: Any) -> float:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongAnswerError(f"{shown(value)} is no score, in {shown(answer)}")
+        raise WrongAnswerError(f"{show(value)} is no score, in {show(answer)}")
     return float(value)
 
 
-def shown(value: Any) -> str:
-    """A short form for messages."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+def show(value: Any) -> str:
+    """A short form of a value, for messages."""
+    return shorten(repr(value))
+
+
+def shorten(text: str, limit: int = 200) -> str:
+    """The text, or its beginning, for messages."""
+    return text if len(text) <= limit else text[:limit] + " ..."
 
 
 class AnswerReader:
-    """Answers to outputs, always of the same labels in the same order.
+    """Turns answers into outputs, always of the same labels in the same order.
 
     Args:
         labels: names of all labels; by default those of the first answer, sorted.
@@ -100,94 +103,76 @@ class AnswerReader:
         self._given = None if labels is None else list(labels)
         self._activation = activation
         self._lock = threading.Lock()
-        self.start_again()
+        self._first_text: str | None = None
+        self.reset()
 
-    def start_again(self) -> str | None:
-        """Let the next answer fix the labels; which text's answer did so before?"""
-        fixed_by = getattr(self, "_fixed_by", None)
-        self._names = self._given
+    def reset(self) -> str | None:
+        """Let the next answer set the labels, and return the text whose answer set them."""
+        first_text, self._first_text = self._first_text, None
+        self.names = self._given
         self._n_scores = None if self._given is None else len(self._given)
-        self._fixed_by: str | None = None
-        return fixed_by
-
-    @property
-    def names(self) -> list[str] | None:
-        """Names of the labels, where they are known."""
-        return self._names
+        return first_text
 
     def outputs(self, answer: Answer, text: str) -> Floats:
         """The outputs of a text ``(labels,)``.
 
         Raises:
-            WrongAnswerError: when the answer does not fit.
+            WrongAnswerError: if the answer does not fit.
         """
-        with self._lock:  # the first answer fixes the labels
-            scores = np.array(self._arranged(answer))
-            if self._activation != "none":
-                self._check_probabilities(scores, answer)
+        with self._lock:  # the first answer sets the labels
+            scores = np.array(self._sort_scores(answer))
+            self._check_probabilities(scores, answer)
             if self._n_scores is None:
-                self._names = list(answer) if isinstance(answer, dict) else None
-                self._n_scores, self._fixed_by = len(scores), text
+                self.names = list(answer) if isinstance(answer, dict) else None
+                self._n_scores, self._first_text = len(scores), text
         if self._activation == "softmax":
             return np.asarray(np.log(np.maximum(scores, _LEAST)))
         if self._activation == "sigmoid":
-            inside = np.clip(scores, _LEAST, 1 - _LEAST)
-            return np.asarray(np.log(inside) - np.log1p(-inside))
+            return np.asarray(logit(np.clip(scores, _LEAST, 1 - _LEAST)))
         return scores
 
-    def _arranged(self, answer: Answer) -> list[float]:
+    def _sort_scores(self, answer: Answer) -> list[float]:
         """Scores in the order of the labels."""
         if isinstance(answer, list):
             if self._n_scores not in (None, len(answer)):
                 raise self._mismatch(f"{len(answer)} scores, expected {self._n_scores}", answer)
             return answer
-        if self._names is None:
+        if self.names is None:
             if self._n_scores is not None:
                 raise self._mismatch("scores by label, earlier ones had none", answer)
             return list(answer.values())
-        missing = [name for name in self._names if name not in answer]
-        unknown = [name for name in answer if name not in self._names]
-        if unknown:
-            raise self._mismatch(
-                f"the labels {', '.join(answer)}, expected {', '.join(self._names)}", answer
-            )
-        rest = self._rest(answer, missing)
-        return [answer.get(name, rest) for name in self._names]
-
-    def _rest(self, answer: dict[str, float], missing: list[str]) -> float:
-        """What is left for each missing label, where the answer determines it."""
-        if not missing:
-            return 0.0
+        if not set(answer) <= set(self.names):
+            expected = ", ".join(self.names)
+            raise self._mismatch(f"the labels {', '.join(answer)}, expected {expected}", answer)
+        missing = [name for name in self.names if name not in answer]
         rest = max(0.0, 1.0 - sum(answer.values()))
-        if self._activation == "softmax" and (len(missing) == 1 or rest <= _LEAST):
-            return rest / len(missing)
-        raise self._mismatch(f"no score of the labels {', '.join(missing)}", answer)
+        can_infer = self._activation == "softmax" and (len(missing) == 1 or rest <= _LEAST)
+        if missing and not can_infer:
+            raise self._mismatch(f"no score of the labels {', '.join(missing)}", answer)
+        return [answer[name] if name in answer else rest / len(missing) for name in self.names]
 
     def _mismatch(self, what: str, answer: Answer) -> WrongAnswerError:
+        message = f"{what}: {show(answer)}"
         if self._given is not None:
-            return WrongAnswerError(f"{what}: {shown(answer)}")
+            return WrongAnswerError(message)
         return LabelMismatchError(
-            f"{what}: {shown(answer)}. If not all answers hold all labels, name them: "
+            f"{message}. If not all answers hold all labels, name them: "
             f"TextExplainer(..., labels=[...])"
         )
 
     def _check_probabilities(self, scores: Floats, answer: Answer) -> None:
+        if self._activation == "none":
+            return
+        shown, total = show(answer), float(scores.sum())
+        fix = "Then endpoint(..., function_to_apply={0!r}) or remote(..., activation={0!r})."
         if scores.min() < 0 or scores.max() > 1 + _ROUNDING:
             raise WrongAnswerError(
-                f"no probabilities: {shown(answer)}. Are they to be analysed as they are? "
-                f"{self._other('none')}"
+                f"no probabilities: {shown}. Should they be analysed as they are? "
+                f"{fix.format('none')}"
             )
-        total = float(scores.sum())
         if self._activation == "softmax" and abs(total - 1) > _ROUNDING:
             raise WrongAnswerError(
-                f"probabilities whose sum is {total:.3g}, not 1: {shown(answer)}. Can a text have "
-                f"several labels? {self._other('sigmoid')} Or are labels missing? Name all: "
+                f"probabilities whose sum is {total:.3g}, not 1: {shown}. Can a text have "
+                f"several labels? {fix.format('sigmoid')} Or are labels missing? Name all: "
                 f"TextExplainer(..., labels=[...])"
             )
-
-    @staticmethod
-    def _other(activation: str) -> str:
-        return (
-            f"Then endpoint(..., function_to_apply={activation!r}) or "
-            f"remote(..., activation={activation!r})."
-        )

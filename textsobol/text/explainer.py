@@ -276,7 +276,7 @@ class TextExplainer:
                 **rows_of(found),
                 "forwarded": game.cost.rows + found.passes,
                 "padding": round(game.cost.padding_share, 4),
-                **game.cost.told(),
+                **game.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
             settings={**self._settings(game), **made},

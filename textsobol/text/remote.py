@@ -1,4 +1,4 @@
-"""A model elsewhere as a classifier of masked texts."""
+"""A remote model as a classifier of masked texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from textsobol.endpoints.answers import AnswerReader, LabelMismatchError
-from textsobol.endpoints.asking import RemoteCost, RemoteError
+from textsobol.endpoints.client import RemoteCost, RemoteError
 from textsobol.endpoints.model import Remote
 from textsobol.inference import Cost
 from textsobol.sobol.arrays import Floats
@@ -16,10 +16,10 @@ from textsobol.text.functions import FunctionClassifier
 
 
 class RemoteClassifier(FunctionClassifier):
-    """A function whose texts are asked for by `Remote.ask`.
+    """A classifier that gets its scores from `Remote.ask`.
 
     Args:
-        model: the model elsewhere.
+        model: the remote model.
         label_names: names of all labels; by default those of its first answer.
     """
 
@@ -31,13 +31,13 @@ class RemoteClassifier(FunctionClassifier):
 
     @property
     def details(self) -> dict[str, Any]:
-        """How answers are read, and what tells the model from others, which may hold secrets."""
+        """How answers are read, and a digest of the identity, which itself may hold secrets."""
         settings = self._model.settings
         digest = hashlib.blake2b(settings.identity.encode(), digest_size=8).hexdigest()
         return {**super().details, "activation": settings.activation, "identity": digest}
 
     def new_account(self) -> Cost:
-        """An account of calls, too."""
+        """A cost that also counts calls."""
         return RemoteCost()
 
     def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
@@ -48,10 +48,10 @@ class RemoteClassifier(FunctionClassifier):
             answers = self._model.ask(texts, check=read, cost=cost, tick=tick)
         except RemoteError as error:
             if isinstance(error.__cause__, LabelMismatchError):
-                # The answer that fixed the labels is as likely wrong as this one.
-                fixed_by = self._reader.start_again()
-                if fixed_by is not None:
-                    self._model.forget(fixed_by)
+                # The answer that set the labels is as likely to be wrong as this one.
+                first_text = self._reader.reset()
+                if first_text is not None:
+                    self._model.forget(first_text)
             raise
         cost.rows += len(texts)
         return {text: read(answer, text) for text, answer in answers.items()}

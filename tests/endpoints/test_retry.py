@@ -9,10 +9,16 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
+from tenacity import RetryCallState, Retrying
 
 from tests.endpoints.server import Reply, Server
-from textsobol.endpoints.failures import is_passing, last_words, retry_after, status_of
-from textsobol.endpoints.patience import Patience
+from textsobol.endpoints.retry import (
+    RetryPolicy,
+    describe_error,
+    is_transient,
+    retry_after,
+    status_of,
+)
 
 TIMEOUT = 0.5
 
@@ -59,12 +65,12 @@ def test_a_status_says_whether_to_try_again(
     headers = {"Retry-After": "3"}
     server.misbehaves = lambda text, _: Reply(status, {"error": "so  sorry"}, headers)
     error = error_of(call, server.url)
-    assert (status_of(error), is_passing(error)) == (status, passes)
+    assert (status_of(error), is_transient(error)) == (status, passes)
     assert retry_after(error) == 3.0
     if call is by_hub:  # the client reads the body of some errors only
-        assert last_words(error).startswith(f"HTTP {status}: ")
+        assert describe_error(error).startswith(f"HTTP {status}: ")
     else:
-        assert last_words(error) == f'HTTP {status}: {{"error": "so sorry"}}'
+        assert describe_error(error) == f'HTTP {status}: {{"error": "so sorry"}}'
 
 
 @pytest.mark.parametrize("call", WAYS)
@@ -72,19 +78,19 @@ def test_a_status_says_whether_to_try_again(
 def test_broken_connections_and_time_outs_pass(server: Server, call: Call, reply: Reply) -> None:
     server.misbehaves = lambda text, _: reply
     error = error_of(call, server.url)
-    assert is_passing(error), repr(error)
+    assert is_transient(error), repr(error)
     assert status_of(error) is None
     assert retry_after(error) is None
-    assert last_words(error).startswith(type(error).__name__ + ": ")
+    assert describe_error(error).startswith(type(error).__name__ + ": ")
 
 
 @pytest.mark.parametrize("call", WAYS)
 def test_a_server_that_is_not_there_may_come_back(call: Call) -> None:
-    assert is_passing(error_of(call, "http://127.0.0.1:1/"))
+    assert is_transient(error_of(call, "http://127.0.0.1:1/"))
 
 
 def test_a_host_out_of_reach_may_come_back() -> None:
-    assert is_passing(URLError(OSError(113, "No route to host")))
+    assert is_transient(URLError(OSError(113, "No route to host")))
 
 
 def test_what_no_waiting_mends() -> None:
@@ -97,7 +103,7 @@ def test_what_no_waiting_mends() -> None:
         ValueError("no JSON"), KeyError("score"), URLError("unknown url type: htp"), SSLError(),
         URLError(ssl.SSLCertVerificationError("self-signed")), FileNotFoundError("token.txt"),
     ]  # fmt: skip
-    assert [is_passing(error) for error in lasting] == [False] * len(lasting)
+    assert [is_transient(error) for error in lasting] == [False] * len(lasting)
 
 
 def test_wrapped_errors_are_what_they_wrap() -> None:
@@ -107,13 +113,13 @@ def test_wrapped_errors_are_what_they_wrap() -> None:
     with HTTPError("http://a.b", 503, "loading", headers, None) as refused:
         stumbled.__context__, outer.__cause__ = refused, stumbled
         assert status_of(outer) == 503
-        assert is_passing(outer)
+        assert is_transient(outer)
         assert retry_after(outer) == 7.0
-        assert last_words(outer) == "HTTP 503: HTTP Error 503: loading"
+        assert describe_error(outer) == "HTTP 503: HTTP Error 503: loading"
     outer.__cause__ = ConnectionResetError()
-    assert is_passing(outer)
+    assert is_transient(outer)
     outer.__context__, outer.__cause__ = TimeoutError(), None  # as raise ... from None does
-    assert not is_passing(outer)
+    assert not is_transient(outer)
 
 
 @pytest.mark.parametrize("call", WAYS)
@@ -121,8 +127,8 @@ def test_wrapped_errors_are_what_they_wrap() -> None:
 def test_the_body_of_an_error_may_be_anything(server: Server, call: Call, body: Any) -> None:
     server.misbehaves = lambda text, _: Reply(500, body)
     error = error_of(call, server.url)
-    assert is_passing(error)
-    assert last_words(error).startswith("HTTP 500: ")
+    assert is_transient(error)
+    assert describe_error(error).startswith("HTTP 500: ")
 
 
 def test_retry_after_may_be_a_date_or_nonsense() -> None:
@@ -139,12 +145,22 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
     assert asked("nan") is None
 
 
+def wait_after(policy: RetryPolicy, failures: int, asked: str | None = None) -> float:
+    attempt = RetryCallState(Retrying(), None, (), {})
+    attempt.attempt_number = failures
+    headers: Any = {} if asked is None else {"Retry-After": asked}
+    with HTTPError("http://a.b", 429, "", headers, None) as error:
+        attempt.set_exception((HTTPError, error, None))
+        return policy.wait(attempt)
+
+
 def test_waits_double_with_jitter_up_to_the_longest() -> None:
-    patience = Patience(backoff=0.5, longest_wait=3.0)
+    policy = RetryPolicy(backoff=0.5, longest_wait=3.0)
     for failures, low in ((1, 0.25), (2, 0.5), (3, 1.0), (4, 1.5), (9, 1.5), (2000, 1.5)):
-        waits = [patience.wait(failures, None) for _ in range(200)]
+        waits = [wait_after(policy, failures) for _ in range(200)]
         assert low <= min(waits) < max(waits) <= 2 * low
-    waits = [patience.wait(1, 2.0) for _ in range(200)]
+    waits = [wait_after(policy, 1, "2.0") for _ in range(200)]
     assert 2.0 <= min(waits) < max(waits) <= 2.5, "never sooner than the server asks"
+    assert wait_after(RetryPolicy(backoff=0.0), 3) == 0.0
     with pytest.raises(ValueError, match="must not be negative"):
-        Patience(retries=-1)
+        RetryPolicy(retries=-1)

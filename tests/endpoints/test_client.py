@@ -13,7 +13,7 @@ import pytest
 
 from tests.endpoints.server import LABELS, Reply, Server, probabilities, rows
 from textsobol import BlackBoxError, TextExplainer, TextExplanation, remote
-from textsobol.endpoints.asking import RemoteCost, RemoteError
+from textsobol.endpoints.client import RemoteCost, RemoteError
 from textsobol.endpoints.model import Remote
 
 TEXT = "The plot is good but the ending is bad and long."
@@ -296,9 +296,10 @@ def test_nobody_waits_for_a_pause_after_ctrl_c(server: Server) -> None:
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         model.ask(["broken", "a"], tick=interrupt)
-    model._live().threads.shutdown()  # as Python does at its end
+    state = model._process_state()
+    state.threads.shutdown()  # as Python does at its end
     assert time.monotonic() - start < 10
-    assert model._live().asked == {}
+    assert all(job.done() for job in state.jobs.values())
 
 
 def test_calls_can_be_limited(server: Server, tmp_path: Path) -> None:

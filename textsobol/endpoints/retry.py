@@ -1,0 +1,173 @@
+"""When to repeat a failed call, whichever library made it.
+
+Nothing is imported for that: errors of requests, httpx, urllib, aiohttp and huggingface_hub are
+recognized by their attributes and class names.
+"""
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tenacity import RetryCallState, wait_exponential, wait_random_exponential
+
+from textsobol.endpoints.answers import shorten
+
+_TRANSIENT_STATUS = (408, 425, 429)
+# Failed connections, beyond Python's own ConnectionError and TimeoutError.
+_TRANSIENT = {
+    "Timeout", "ConnectionError", "ChunkedEncodingError",  # requests
+    "TimeoutException", "NetworkError", "RemoteProtocolError",  # httpx
+    "ClientConnectionError", "ClientPayloadError",  # aiohttp
+    "APIConnectionError",  # clients of language models
+    "IncompleteRead", "BadStatusLine", "gaierror",  # http.client and below
+}  # fmt: skip
+# Connection errors that a later call would meet again.
+_PERMANENT = {"SSLError", "SSLCertVerificationError", "OfflineModeIsEnabled"}
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential backoff with jitter, which keeps clients from retrying all at once.
+
+    Attributes:
+        retries: maximum number of calls after the first one.
+        backoff: seconds before the first retry; doubled before every further one.
+        longest_wait: maximum seconds of one wait. If the server asks for more, give up.
+    """
+
+    retries: int = 6
+    backoff: float = 0.5
+    longest_wait: float = 120.0
+
+    def __post_init__(self) -> None:
+        if self.retries < 0 or not (self.backoff >= 0 and self.longest_wait >= 0):
+            raise ValueError("retries, backoff and longest_wait must not be negative")
+
+    def wait(self, attempt: RetryCallState) -> float:
+        """Seconds until the next call; never less than the server asks for."""
+        half = {"multiplier": self.backoff / 2, "max": self.longest_wait / 2}
+        own = wait_exponential(**half)(attempt) + wait_random_exponential(**half)(attempt)
+        asked = retry_after(error_of(attempt))
+        return own if asked is None else max(own, asked + self.backoff * random.random())
+
+
+def error_of(attempt: RetryCallState) -> BaseException:
+    """The error a failed attempt ended with."""
+    assert attempt.outcome is not None
+    error = attempt.outcome.exception()
+    assert error is not None
+    return error
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status that an error carries, or ``None``.
+
+    Example:
+        >>> from urllib.error import HTTPError
+        >>> status_of(HTTPError("http://a.b", 429, "slow down", None, None))
+        429
+    """
+    return _find_http_error(error)[1]
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same call may succeed later.
+
+    Example:
+        >>> is_transient(TimeoutError()), is_transient(ValueError("no JSON"))
+        (True, False)
+    """
+    status = status_of(error)
+    if status is not None:
+        return status in _TRANSIENT_STATUS or status >= 500
+    chain = _causes(error)
+    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
+    if names & _PERMANENT:
+        return False
+    if names & _TRANSIENT or any(isinstance(one, ConnectionError | TimeoutError) for one in chain):
+        return True
+    return "URLError" in names and any(type(one) is OSError for one in chain)  # no route to host
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asks to wait, or ``None`` when it does not say."""
+    found, _ = _find_http_error(error)
+    for holder in (getattr(found, "response", None), found):
+        headers = getattr(holder, "headers", None)
+        asked = None if headers is None else headers.get("Retry-After")
+        if asked is not None:
+            return _parse_seconds(str(asked))
+    return None
+
+
+def describe_error(error: BaseException) -> str:
+    """What the server said, on one short line, or else the message of the error."""
+    found, status = _find_http_error(error)
+    name = type(error).__name__ if found is None else f"HTTP {status}"
+    said = str(error) if found is None else _read_body(found) or str(found)
+    line = shorten(" ".join(said.split()))
+    return f"{name}: {line}" if line else name
+
+
+def suggest_fix(error: BaseException, texts: Sequence[str]) -> str:
+    """What a person can do if the server refused a call, as the end of a message."""
+    status = status_of(error)
+    if status in (401, 403):
+        return "; is the token right?"
+    if status in (404, 405):
+        return "; is the address right?"
+    if status is not None and not all(text.strip() for text in texts):
+        return "; some servers refuse empty texts: endpoint(..., empty='.') sends something else"
+    return ""
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and those it was raised from, or while handling; libraries wrap errors."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        reason = getattr(cause, "reason", None)  # urllib's URLError
+        context = None if cause.__suppress_context__ else cause.__context__
+        cause = reason if isinstance(reason, BaseException) else cause.__cause__ or context
+    return chain
+
+
+def _find_http_error(error: BaseException) -> tuple[BaseException | None, int | None]:
+    """The first of the causes that carries an HTTP status, and the status."""
+    for cause in _causes(error):
+        for holder in (getattr(cause, "response", None), cause):
+            for name in ("status_code", "status", "code"):
+                value = getattr(holder, name, None)
+                if isinstance(value, int) and 100 <= value < 600:
+                    return cause, int(value)
+    return None, None
+
+
+def _parse_seconds(value: str) -> float | None:
+    """Seconds from now, from a number or a date."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _read_body(error: BaseException) -> str:
+    response: Any = getattr(error, "response", None)
+    try:
+        if response is not None:
+            return str(response.text)
+        if hasattr(error, "read"):
+            with error:  # type: ignore[attr-defined]  # urllib's is an open file
+                return bytes(error.read()).decode("utf-8", "replace")
+    except Exception:  # a body that was not read in time is gone; the error itself is shown
+        return ""
+    return ""
