@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.corpus.explained import ExplainedTexts
+from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.schema import explanation_of
 from textsobol.corpus.words import CorpusWord, Occurrences, WordTally
 from textsobol.sobol.arrays import Floats, Integers
