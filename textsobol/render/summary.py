@@ -86,7 +86,7 @@ def _describe_undirected(explanation: TextExplanation, mark: Mark) -> str:
 
 
 def _pick_words(explanation: TextExplanation, sign: int) -> list[WordScore]:
-    """The strongest words for (1) or against (-1) the label that clearly matter, if known."""
+    """The strongest words for (1) or against (-1) the label, except uncertain ones."""
     top = explanation.top(_TALLIED)
     if not explanation.settings.get("signed", True) and sign < 0:
         return []  # the method does not say which words speak against the label
