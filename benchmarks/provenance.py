@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from textsobol.digests import digest_of, weights_of
+from textsobol.provenance import digest_of, weights_of
 
 __all__ = ["command_of", "digest_of", "versions_of", "weights_of", "without_out", "without_place"]
 

@@ -1,11 +1,13 @@
 """A bar appears on long work, on a terminal, and never otherwise."""
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rich.console
 
+from textsobol import progress
 from textsobol.progress import LateProgress
 
 
@@ -23,7 +25,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
             return file.getvalue()
 
     state = Screen()
-    monkeypatch.setattr("textsobol.progress.time.perf_counter", lambda: state.now)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: state.now))
     monkeypatch.setattr(
         rich.console,
         "Console",

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from textsobol.corpus.explained import read_explanations
+    from textsobol.corpus.results import read_explanations
     from textsobol.endpoints.hub import endpoint
     from textsobol.endpoints.model import remote
     from textsobol.image.explainer import ImageExplainer
@@ -50,7 +50,7 @@ _HOME_OF = {
     "ImageExplanation": "textsobol.image.explanation",
     "endpoint": "textsobol.endpoints.hub",
     "remote": "textsobol.endpoints.model",
-    "read_explanations": "textsobol.corpus.explained",
+    "read_explanations": "textsobol.corpus.results",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",

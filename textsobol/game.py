@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from textsobol.inference import Cost
-from textsobol.labels import checked_label, chosen_labels, told_apart
+from textsobol.labels import checked_label, chosen_labels, disambiguate
 from textsobol.methods.contract import Attribution, Decision, Differentiable, Game, Method
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol import BlackBoxError
@@ -58,7 +58,7 @@ class ClassifierGame:
         self._whole = whole = self._checked_outputs(np.ones((1, n_features), dtype=bool))
         if whole.shape[1] == 1 and activation == "softmax":
             self._activation = activation = "sigmoid"  # a single output says yes or no
-        every = told_apart(names(whole.shape[1]))
+        every = disambiguate(names(whole.shape[1]))
         shares = probabilities(whole, activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
         if isinstance(labels, int):

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def disambiguate(names: Sequence[str]) -> list[str]:
     """Names of labels, each with its number where a name stands for several.
 
     Example:
-        >>> told_apart(["crane", "lamp", "crane"])
+        >>> disambiguate(["crane", "lamp", "crane"])
         ['crane (0)', 'lamp', 'crane (2)']
     """
     count = Counter(names)

@@ -1,71 +1,182 @@
-"""A progress bar that appears only when a person would begin to wonder."""
+"""Progress on stderr: a bar for one explanation, and for a job of many texts."""
 
+from __future__ import annotations
+
+import sys
 import time
-from types import TracebackType
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
-_PATIENCE = 1.0  # seconds before the first look
-_LONG = 2.0  # seconds that a whole job may take without a bar
+if TYPE_CHECKING:
+    from textsobol.corpus.reading import Plan
+
+_PATIENCE = 1.0  # seconds before the remaining time is first estimated
+_LONG = 2.0  # seconds that an explanation may take without a bar
+_SILENCE = 30.0  # seconds between lines of a job that has no terminal
+_MOST_BEFORE_THE_END = 0.95  # of a text's work
 
 
-class LateProgress:
-    """Counts rows; shows a bar on a terminal or notebook once the work will take long.
+class _Bar:
+    """A bar on a terminal or in a notebook, closed at the end of the ``with`` block.
 
     Args:
-        total: number of rows to come.
+        enabled: never shows anything when false.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._start = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _open(self, columns: Sequence[Any], *, is_transient: bool, **task: Any) -> bool:
+        """Show the bar; false where there is no terminal for it."""
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        if console.is_terminal or console.is_jupyter:
+            self._bar = Progress(*columns, console=console, transient=is_transient)
+            self._bar.start()
+            self._task = self._bar.add_task("", **task)
+        return self._bar is not None
+
+    def _update(self, **changes: Any) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, **changes)
+
+
+class LateProgress(_Bar):
+    """Counts forward passes; the bar appears once the work turns out to take long.
+
+    Args:
+        total: number of forward passes to come.
         enabled: never shows anything when false.
     """
 
     def __init__(self, total: int, *, enabled: bool) -> None:
+        super().__init__(enabled=enabled)
         self._total = total
-        self._enabled = enabled
         self._done = 0
-        self._start = time.perf_counter()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> "LateProgress":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def tick(self, n_rows: int) -> None:
         """Count ``n_rows`` more as done."""
         self._done += n_rows
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-            return
-        elapsed = time.perf_counter() - self._start
-        if self._enabled and self._done and elapsed > _PATIENCE:
-            if elapsed * self._total / self._done > _LONG:
-                self._show()
-            else:
-                self._enabled = False
+        self._update(completed=self._done)
+        elapsed = time.monotonic() - self._start
+        if self._bar is None and self._enabled and self._done and elapsed > _PATIENCE:
+            is_long = elapsed * self._total / self._done > _LONG
+            self._enabled = is_long and self._show()
 
     def more(self, n_rows: int) -> None:
         """Expect ``n_rows`` on top of the total."""
         self._total += n_rows
-        if self._bar is not None:
-            self._bar.update(self._task, total=self._total)
+        self._update(total=self._total)
 
-    def _show(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    def _show(self) -> bool:
+        from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-        console = Console(stderr=True)
-        if not (console.is_terminal or console.is_jupyter):
-            self._enabled = False
+        columns = ["explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+        return self._open(columns, is_transient=True, total=self._total, completed=self._done)
+
+
+class JobProgress(_Bar):
+    """Counts the texts of a job: a bar on a terminal, elsewhere a line every 30 seconds.
+
+    The remaining time is estimated from the work that is left, not from the number of texts: long
+    texts take much longer than short ones.
+
+    Args:
+        enabled: never shows anything when false.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        super().__init__(enabled=enabled)
+        self._n_texts: int | None = None
+        self._n_before = 0
+        self._left: float | None = None
+        self._n_done = 0
+        self._work_done = 0.0
+        self._parts: dict[int, float] = {}  # work done on unfinished texts, by their rows
+        self._last = self._start
+        self._has_bar: bool | None = None  # not known before the first step
+
+    def expect(self, plans: Sequence[Plan], todo: Sequence[Plan]) -> None:
+        """Set how much there is in all, and how much is left to do."""
+        self._n_texts = sum(plan.n_texts for plan in plans)
+        self._n_before = self._n_texts - sum(plan.n_texts for plan in todo)
+        self._left = sum(plan.work for plan in todo)
+        self._start = time.monotonic()
+        if self._enabled and self._n_before:
+            print(f"{self._n_before:,} of {self._n_texts:,} texts are done", file=sys.stderr)
+
+    def part_done(self, work: float, share: float, row: int) -> None:
+        """Count a fraction of a text: many run at once, and end at about the same time.
+
+        Args:
+            work: of the whole text.
+            share: fraction that was done; at most 95 % is counted before the text's end.
+            row: of the text.
+        """
+        before = self._parts.get(row, 0.0)
+        self._parts[row] = min(_MOST_BEFORE_THE_END * work, before + share * work)
+        self._advance(0, self._parts[row] - before)
+
+    def text_done(self, work: float, row: int) -> None:
+        """Count one more text."""
+        self._advance(1, work - self._parts.pop(row, 0.0))
+
+    def shard_done(self, plan: Plan) -> None:
+        """Count all texts of a shard at once."""
+        self._advance(plan.n_texts, plan.work)
+
+    def line(self) -> str:
+        """Texts done, texts a second, and the time left where it can be estimated."""
+        seconds = max(1e-9, time.monotonic() - self._start)
+        total = "" if self._n_texts is None else f" of {self._n_texts:,}"
+        done = f"{self._n_before + self._n_done:,}{total} texts"
+        if self._left is None or self._n_texts is None or not self._work_done:
+            return f"{done}, {self._n_done / seconds:.2f} texts a second"
+        share = min(1.0, self._work_done / self._left)
+        rate = share * (self._n_texts - self._n_before) / seconds
+        left = seconds * (1 - share) / share
+        return f"{done}, {rate:.2f} texts a second, about {duration(left)} left"
+
+    def _advance(self, n_texts: int, work: float) -> None:
+        self._n_done += n_texts
+        self._work_done += work
+        if not self._enabled:
             return
-        self._bar = Progress(
-            "explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            console=console, transient=True,
-        )  # fmt: skip
-        self._bar.start()
-        self._task = self._bar.add_task("", total=self._total, completed=self._done)
+        if self._has_bar is None:
+            self._has_bar = self._show()
+        if self._has_bar:
+            self._update(completed=self._work_done, line=self.line())
+        elif time.monotonic() - self._last >= _SILENCE:
+            self._last = time.monotonic()
+            print(self.line(), file=sys.stderr, flush=True)
+
+    def _show(self) -> bool:
+        from rich.progress import BarColumn, TextColumn
+
+        columns = [BarColumn(), TextColumn("{task.fields[line]}")]
+        return self._open(columns, is_transient=False, total=self._left, line="")
+
+
+def duration(seconds: float) -> str:
+    """A duration in words.
+
+    Example:
+        >>> duration(40), duration(600), duration(7300), duration(200_000)
+        ('40 s', '10 min', '2.0 h', '2.3 days')
+    """
+    for size, name, digits in ((86_400, "days", 1), (3600, "h", 1), (60, "min", 0)):
+        if seconds >= 2 * size or (size < 86_400 and seconds >= size):
+            return f"{seconds / size:.{digits}f} {name}"
+    return f"{seconds:.0f} s"

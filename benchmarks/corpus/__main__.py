@@ -17,7 +17,7 @@ from benchmarks.corpus.reviews import write_reviews
 from benchmarks.corpus.throughput import throughput as measured
 from benchmarks.tables import markdown
 from textsobol import TextExplainer, read_explanations
-from textsobol.corpus.memory import hold_little
+from textsobol.corpus.memory import limit_allocator_caches
 
 Work = Annotated[Path, typer.Option(help="Directory for tables and jobs.")]
 Method = Annotated[str, typer.Option(help="How texts are explained.")]
@@ -58,7 +58,7 @@ def throughput(
     repeats: int = 3,
 ) -> None:
     """A job against one big batch of the same masks."""
-    hold_little()  # as the command does
+    limit_allocator_caches()  # as the command does
     warnings.simplefilter("ignore")
     lines = []
     for name in names_in(tables):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.provenance import digest_of
-from textsobol.labels import told_apart
+from textsobol.labels import disambiguate
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,7 +75,7 @@ def photos(directory: Path, *, seed: int) -> list[Photo]:
 def class_names(directory: Path) -> list[str]:
     """Names of the classes, a line of ``classes.txt`` for each; a repeated one has its number."""
     names = _existing(directory / "classes.txt").read_text(encoding="utf-8").splitlines()
-    return told_apart(names)
+    return disambiguate(names)
 
 
 def digest(chosen: Sequence[Photo]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.provenance import digest_of
 from textsobol.corpus import reading
-from textsobol.corpus.names import files_of
+from textsobol.provenance import files_of
 
 HUB_ID = "stanfordnlp/imdb"
 

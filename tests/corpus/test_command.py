@@ -9,11 +9,10 @@ from typer.testing import CliRunner
 
 from tests.corpus.samples import reviews, write_csv
 from tests.text.tiny import counting_bert, tokenizer
-from textsobol import read_explanations
+from textsobol import progress, read_explanations
 from textsobol.cli import app
-from textsobol.corpus import progress
-from textsobol.corpus.progress import JobProgress
 from textsobol.corpus.reading import Plan
+from textsobol.progress import JobProgress
 
 run = CliRunner().invoke
 
@@ -132,16 +131,16 @@ def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPa
     """Half of the texts, but a tenth of the work, in 10 s: a minute and a half is left."""
     clock = [0.0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    told = JobProgress(enabled=False)
+    job = JobProgress(enabled=False)
     plans = [Plan(0, 0, 8, "", 50.0), Plan(1, 8, 10, "", 10.0), Plan(2, 10, 12, "", 90.0)]
-    told.expect(plans, plans[1:])
+    job.expect(plans, plans[1:])
     clock[0] = 10.0
-    told.shard_done(plans[1])
+    job.shard_done(plans[1])
     # At this rate the four texts that were left would take 100 s.
-    assert told.line() == "10 of 12 texts, 0.04 texts a second, about 2 min left"
+    assert job.line() == "10 of 12 texts, 0.04 texts a second, about 2 min left"
     clock[0] = 20.0
-    told.part_done(30.0, share=0.5, row=10)
-    assert told.line() == "10 of 12 texts, 0.05 texts a second, about 1 min left"
-    told.part_done(30.0, share=2.0, row=10)
-    told.text_done(30.0, row=10)
-    assert told.line() == "11 of 12 texts, 0.08 texts a second, about 30 s left"
+    job.part_done(30.0, share=0.5, row=10)
+    assert job.line() == "10 of 12 texts, 0.05 texts a second, about 1 min left"
+    job.part_done(30.0, share=2.0, row=10)
+    job.text_done(30.0, row=10)
+    assert job.line() == "11 of 12 texts, 0.08 texts a second, about 30 s left"

@@ -67,8 +67,8 @@ def test_threads_share_a_heap_unless_told_otherwise(
 ) -> None:
     script = f"""
 import ctypes, threading
-from textsobol.corpus.memory import hold_little
-hold_little()
+from textsobol.corpus.memory import limit_allocator_caches
+limit_allocator_caches()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
 meet = threading.Barrier(4)
@@ -95,8 +95,8 @@ libc.malloc_info(0, file), libc.fclose(file)
 def test_little_is_kept_of_shapes_that_were_forwarded(given: dict[str, str], grows: bool) -> None:
     """Without a limit, 200 shapes of batches of an LSTM hold 60 MB."""
     script = """
-from textsobol.corpus.memory import hold_little
-hold_little()
+from textsobol.corpus.memory import limit_allocator_caches
+limit_allocator_caches()
 import torch
 from benchmarks.measuring import megabytes_added
 torch.set_num_threads(1)

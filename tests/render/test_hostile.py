@@ -12,7 +12,7 @@ from textsobol import TextExplainer
 from textsobol.render.page import comparison_html, explanation_html, notebook_html
 from textsobol.render.report import report_html
 from textsobol.render.summary import flip_sentence, summary
-from textsobol.render.view import shown
+from textsobol.render.view import clean
 
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
 HOSTILE = {
@@ -45,7 +45,7 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
     for where, html in pages.items():
         with look(html, viewport={"width": width, "height": 800}) as page:
             # textContent: what is in the page, whatever its lines look like.
-            assert page.locator(where).first.evaluate("e => e.textContent") == shown(text)
+            assert page.locator(where).first.evaluate("e => e.textContent") == clean(text)
             if where.startswith(".card"):  # sentences and slider have words of the text in them
                 assert explanation.path is not None
                 lines = page.locator(".summary, .flip").all_text_contents()
@@ -57,7 +57,7 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
             words = page.locator(where).first.locator(".w")
             expect(words).to_have_count(len(explanation.words))
             found = words.evaluate_all("all => all.map((w) => w.textContent)")
-            assert found == [shown(word.text) for word in explanation.words]
+            assert found == [clean(word.text) for word in explanation.words]
             page.locator(".w").first.hover()
             if where.startswith(".item"):
                 page.locator("button.open").first.click()

@@ -111,7 +111,7 @@ def check_alone(asked: Mapping[str, Any]) -> None:
 
 def check_is_one_text(text: str | None) -> None:
     """A table is not a text."""
-    from textsobol.corpus.names import format_of
+    from textsobol.provenance import format_of
 
     if text and format_of(text) is not None and not any(map(str.isspace, text)):
         raise typer.BadParameter(f"{text} holds many texts: give --out DIRECTORY, too")
@@ -125,10 +125,10 @@ def explain_many(
         raise typer.BadParameter("--out needs a file of texts, a directory of such, or a hub id")
     start = time.monotonic()
     try:
-        from textsobol.corpus.memory import hold_little
-        from textsobol.corpus.names import files_of
+        from textsobol.corpus.memory import limit_allocator_caches
+        from textsobol.provenance import files_of
 
-        hold_little()
+        limit_allocator_caches()
         files_of(source)  # before the model, which takes longer
         if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
             hush_transformers()
@@ -141,7 +141,7 @@ def explain_many(
         fail(error)
     except KeyboardInterrupt:
         _stopped(asking["out"])
-    from textsobol.corpus.progress import duration
+    from textsobol.progress import duration
 
     n_explained = found.texts - found.failed
     said = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
@@ -191,7 +191,7 @@ def report(
     check_suffix("--csv", csv, (".csv",))
     check_suffix("--parquet", parquet, (".parquet",))
     try:
-        from textsobol.corpus.explained import read_explanations
+        from textsobol.corpus.results import read_explanations
         from textsobol.corpus.view import corpus_view, drawn_texts, save_words
         from textsobol.render.terminal_corpus import show_corpus
 

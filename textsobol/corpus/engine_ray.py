@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol.corpus.memory import hold_little
+from textsobol.corpus.memory import limit_allocator_caches
 from textsobol.corpus.reading import Input, Plan
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _Explaining:
     def __init__(self, held: _Held, on_gpu: bool) -> None:
         import ray
 
-        hold_little()  # also on machines that do not have the environment of who asked
+        limit_allocator_caches()  # also on machines that do not have the environment of who asked
         self._job, self._data = ray.get(held.reference)
         if on_gpu and self._job.explainer.model is not None:
             self._job.explainer.model.to("cuda")  # a copy of its own

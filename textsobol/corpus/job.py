@@ -10,14 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textsobol.corpus.explained import ExplainedTexts
 from textsobol.corpus.explaining import explain_shard, passes_of, work_of
-from textsobol.corpus.progress import JobProgress
 from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
+from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.shards import Shards
-from textsobol.digests import digest_of, weights_of
+from textsobol.progress import JobProgress
+from textsobol.provenance import digest_of, versions, weights_of
 from textsobol.text.serialise import SCHEMA
-from textsobol.versions import versions
 
 if TYPE_CHECKING:
     import pyarrow

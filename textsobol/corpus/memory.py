@@ -1,7 +1,7 @@
-"""Memory that a job no longer needs, given back to the system or not kept at all.
+"""Returns freed memory to the system, and limits what libraries keep of it.
 
-The C library keeps freed memory for later, between results that stay and scattered over a heap for
-every thread that asked for some: a job of long texts would hold a gigabyte of it, and ever more.
+The C library keeps freed memory for reuse, fragmented by results that stay and spread over one heap
+per thread: in a job of long texts it grows past a gigabyte.
 """
 
 import ctypes
@@ -9,23 +9,22 @@ import os
 from contextlib import suppress
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h
-_SHAPES_KEPT = 8  # about those of one batch
+_SHAPES_KEPT = 8  # about as many as a batch of texts has
 
 
 def return_freed_memory() -> None:
-    """Give back what is free, where the C library is one that keeps it (glibc)."""
+    """Return freed memory to the system, where the C library (glibc) keeps it."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def hold_little() -> None:
-    """Let the libraries of this process keep little for later; for processes that are ours alone.
+def limit_allocator_caches() -> None:
+    """Limit what malloc and oneDNN keep for reuse; for processes that belong to the job alone.
 
-    Threads that are yet to come share a heap: those that explain texts run one at a time, and never
-    wait for each other's. oneDNN, torch's library for CPUs, keeps what it compiled for the last few
-    shapes of batches, not for 1,024: a corpus has more of them than come again, they hold hundreds
-    of megabytes, and stand between blocks that are free. Whoever has decided otherwise in the
-    environment is left alone.
+    New threads share one heap: those that explain texts run one at a time and never wait for it.
+    oneDNN, torch's library for CPUs, keeps compiled kernels of the last 8 batch shapes instead of
+    1,024: a corpus has more shapes than come again, and their kernels take hundreds of megabytes
+    and fragment the heap. Limits that are set in the environment are left as they are.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_SHAPES_KEPT))
     if "MALLOC_ARENA_MAX" in os.environ:

@@ -1,4 +1,4 @@
-"""Neighbouring words that many texts have, found without counting all that there are."""
+"""Neighbouring words that many texts contain, found without counting all of them exactly."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dt
 
 
 class Candidates:
-    """In how many texts phrases are, at most: phrases share counters.
+    """Upper bounds of the number of texts that contain a phrase: phrases share counters.
 
-    The first pass over texts counts here, in memory that does not grow; the second looks closer
-    at those phrases only whose counter is high enough (Park, Chen and Yu 1995).
+    The first pass over texts counts here, in constant memory; the second counts exactly only the
+    phrases whose counter is high enough (Park, Chen and Yu 1995).
     """
 
     def __init__(self) -> None:
         self._counts = np.zeros(_BUCKETS, dtype=np.uint32)
 
     def count(self, documents: Integers, places: Integers) -> None:
-        """Count phrases once for every text.
+        """Count phrases once per text.
 
         Args:
-            documents: the text of each ``(phrases,)``.
-            places: the words of each, by number ``(phrases, length)``.
+            documents: number of the text that contains each ``(phrases,)``.
+            places: numbers of the words of each ``(phrases, length)``.
         """
         pairs = np.unique(documents * _BUCKETS + _buckets(places))
         np.add.at(self._counts, pairs % _BUCKETS, 1)
 
     def may_be_frequent(self, places: Integers, least_texts: int) -> Array:
-        """Which of the phrases may be in so many texts ``(phrases,)``."""
+        """Which of the phrases may be in at least so many texts ``(phrases,)``."""
         return np.asarray(self._counts[_buckets(places)] >= least_texts)
 
 
 def phrases_in(
     codes: Integers, found: Occurrences, most_words: int
 ) -> Iterator[tuple[int, Integers, Integers, Integers]]:
-    """Runs of neighbouring words, by length: length, words, texts and first words.
+    """Yield the runs of neighbouring words of each length: length, words, texts, first words.
 
     Args:
         codes: numbers of the words ``(words,)``.
         found: the words.
-        most_words: of a phrase.
+        most_words: highest length.
     """
     starts = np.arange(len(codes))
     for length in range(2, most_words + 1):

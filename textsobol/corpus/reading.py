@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.corpus.names import files_of, format_of
-from textsobol.digests import digest_of, file_digest
+from textsobol.provenance import digest_of, file_digest, files_of, format_of
 from textsobol.text.inputs import Text
 
 _READ_AT_ONCE = 1000

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.corpus.explained import ExplainedTexts
+from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.schema import explanation_of
-from textsobol.corpus.words import CorpusWord, Occurrences, WordTally
-from textsobol.sobol.arrays import Floats, Integers
+from textsobol.corpus.words import CorpusWord, Occurrences, WordTally, find_neighbours
+from textsobol.sobol.arrays import Floats
 from textsobol.text.explanation import TextExplanation
 
 _SCORES = "words.list.element.scores.list.element"
@@ -32,13 +32,13 @@ class CorpusView:
     """Which words and phrases push to which label, over all texts.
 
     Attributes:
-        words: all words for every label, the weightiest first.
-        phrases: neighbouring words that enough texts have.
-        least_texts: how many are enough.
+        words: all words for every label, those with the highest weight first.
+        phrases: neighbouring words that enough texts contain.
+        least_texts: how many texts are enough.
         predicted: number of texts by predicted label.
         texts: number of texts that were explained.
-        failed: number of those that could not be.
-        sample: numbers of shard and row of texts to look at, drawn by their ids.
+        failed: number of texts that could not be explained.
+        sample: shard and row of the texts for a page, chosen by hashes of their ids.
     """
 
     words: Sequence[CorpusWord]
@@ -53,12 +53,12 @@ class CorpusView:
 def corpus_view(
     found: ExplainedTexts, *, sample: int = 0, least_texts: int | None = None
 ) -> CorpusView:
-    """Read a job's texts twice, a shard at a time, and keep sums only.
+    """Read a job's texts twice, a shard at a time, keeping sums only.
 
     Args:
         found: the explained texts.
-        sample: number of texts to draw for a page.
-        least_texts: texts that a phrase must be in; by default 2, or one of a thousand.
+        sample: number of texts to choose for a page.
+        least_texts: texts that must contain a phrase; by default 2, or one of a thousand.
 
     Example:
         >>> from textsobol import read_explanations
@@ -74,7 +74,7 @@ def corpus_view(
         tally.add(occurrences, len(explained))
         predicted.update(labels[k] for k in explained)
         for k in explained if sample else ():
-            # The smallest hashes: as good as drawn by lot, and always the same.
+            # The smallest hashes: as good as random, and always the same.
             entry = (-_hash(ids[k]), number, k)
             (heapq.heappushpop if len(drawn) >= sample else heapq.heappush)(drawn, entry)
     least = tally.least_texts if least_texts is None else least_texts
@@ -123,11 +123,11 @@ def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
-        told = [{k: None if v != v else v for k, v in row.items()} for row in rows]
+        plain = [{k: None if v != v else v for k, v in row.items()} for row in rows]
         kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
         schema = {field.name: kinds[str(field.type)] for field in fields(CorpusWord)}
         schema["weight"] = pa.float64()
-        parquet.write_table(pa.Table.from_pylist(told, schema=pa.schema(schema)), path)
+        parquet.write_table(pa.Table.from_pylist(plain, schema=pa.schema(schema)), path)
     else:
         raise ValueError(f"cannot save words as {path.suffix or path}; known: .csv, .parquet")
 
@@ -142,7 +142,7 @@ def _shards(found: ExplainedTexts) -> Iterator[tuple[Any, Occurrences]]:
 
 
 def _occurrences(table: Any) -> Occurrences:
-    """The words of a shard that have scores of their own, not those of a group, as arrays."""
+    """The words of a shard that were masked by themselves, not as part of a group."""
     import pyarrow.compute as pc
 
     words = table.column("words").combine_chunks()
@@ -165,30 +165,17 @@ def _occurrences(table: Any) -> Occurrences:
         return values
 
     names = dict(enumerate(labels.dictionary.to_pylist()))
+    texts = [table.column(name).to_pylist() for name in ("text", "text_pair")]
+    spans = np.stack([flat.field(name).to_numpy() for name in ("part", "start", "end")], axis=1)
     return Occurrences(
         documents[scored].astype(np.int64),
         flat.field("text").take(scored).to_pylist(),
-        _follows(table, documents, flat, scored),
+        find_neighbours(texts, documents[scored], scored, spans[scored]),
         {name: of_label(number, "score") for number, name in names.items()},
         {name: of_label(number, "effect") for number, name in names.items()},
     )
 
 
-def _follows(table: Any, documents: Integers, flat: Any, scored: Integers) -> Any:
-    """Whether a scored word stands right behind the one before ``(scored words,)``."""
-    starts, ends, parts = (flat.field(name).to_numpy() for name in ("start", "end", "part"))
-    texts = [table.column(name).to_pylist() for name in ("text", "text_pair")]
-    follows = np.zeros(len(scored), dtype=bool)
-    here, before = scored[1:], scored[:-1]
-    near = (here == before + 1) & (documents[here] == documents[before])
-    near &= parts[here] == parts[before]
-    for k in np.flatnonzero(near).tolist():
-        word = here[k]
-        gap = texts[parts[word]][documents[word]][ends[word - 1] : starts[word]]
-        follows[k + 1] = not gap.strip()
-    return follows
-
-
 def _hash(name: str) -> int:
-    told = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8)
-    return int.from_bytes(told.digest(), "big")
+    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")

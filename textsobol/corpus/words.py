@@ -1,6 +1,7 @@
 """Words and phrases over many texts: which of them push to which label.
 
-Sums are kept for every word, and no text is: memory grows with the vocabulary only.
+Only sums per word are kept, no texts: memory grows with the vocabulary only. Sums are computed with
+numpy, not pyarrow: a report of explanations in memory needs no extra to be installed.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ _LEAST_TEXTS, _LEAST_SHARE = 2, 1000  # of a phrase: two texts, or one of a thou
 
 @dataclass(frozen=True)
 class CorpusWord:
-    """What a word, or a phrase, did to a label over all texts.
+    """The score of a word, or a phrase, for a label over all texts.
 
     Attributes:
         word: the word in lower case, or the words of a phrase with spaces between them.
         label: the label.
-        texts: number of texts that have it.
+        texts: number of texts that contain it.
         occurrences: number of times that it was scored.
-        score: mean of its signed scores; that of a phrase is the sum of its words' scores.
-        low: lower end of the 95 % interval of the mean, over texts; NaN where one text cannot tell.
-        high: upper end of it.
-        effect: mean of its effects, where they are known.
+        score: mean of its scores; the score of a phrase is the sum of its words' scores.
+        low: lower end of the 95 % interval of the mean, over texts; NaN if only one contains it.
+        high: upper end of the interval.
+        effect: mean of its known effects.
         length: number of words.
     """
 
@@ -50,10 +51,10 @@ class CorpusWord:
 
     @property
     def weight(self) -> float:
-        """The score, as if ten more texts had the word without effect.
+        """The score, as if ten more texts contained the word with a score of 0.
 
-        High for words that are strong and not rare. A sum of scores would put words that stand
-        in every text first, a mean those that stand in one.
+        High for words that are strong and not rare. A sum of scores would put words of every text
+        first, a mean those of a single text.
         """
         return self.score * self.texts / (self.texts + _TEXTS_WITHOUT_EFFECT)
 
@@ -63,11 +64,11 @@ class Occurrences:
     """The scored words of some texts, one after another.
 
     Attributes:
-        documents: the text that each is in, by number ``(words,)``.
+        documents: number of the text that contains each ``(words,)``.
         words: each as it is written.
-        follows: whether only white space is between it and the one before ``(words,)``.
-        scores: by label, of each; NaN where the label was not analysed ``(words,)``.
-        effects: the same; NaN where it is not known ``(words,)``.
+        follows: whether only white space separates it from the one before ``(words,)``.
+        scores: by label; NaN where the label was not explained ``(words,)``.
+        effects: by label; NaN where it is not known ``(words,)``.
     """
 
     documents: Integers
@@ -81,92 +82,78 @@ class WordTally:
     """Sums over texts, for every word and phrase and every label."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._names: list[str] = []
-        self._words: dict[str, _Sums] = {}
-        self._phrases: dict[tuple[str, int], _Sums] = {}
-        self._phrase_names: dict[int, tuple[dict[bytes, int], list[str]]] = {}
+        self._words: dict[str, int] = {}  # numbered in the order of their first occurrence
+        self._phrases: dict[tuple[int, ...], int] = {}  # numbers of their words, numbered likewise
+        self._word_sums: dict[str, _Sums] = {}  # by label
+        self._phrase_sums: dict[str, _Sums] = {}
         self._candidates = Candidates()
         self.n_texts = 0
 
     @property
     def least_texts(self) -> int:
-        """Texts that a phrase must be in: two, or one of a thousand."""
+        """Number of texts that must contain a phrase: two, or one of a thousand."""
         return max(_LEAST_TEXTS, -(-self.n_texts // _LEAST_SHARE))
 
     def add(self, found: Occurrences, n_texts: int) -> None:
-        """Count words, and which phrases may be frequent; no text comes in two parts."""
+        """Count words, and estimate which phrases are frequent; a text must not be split."""
         self.n_texts += n_texts
-        codes = self._codes(found.words)
+        codes = self._number_words(found.words)
         for label, scores in found.scores.items():
-            sums = self._words.setdefault(label, _Sums())
+            sums = self._word_sums.setdefault(label, _Sums())
             sums.add(found.documents, codes, scores, found.effects[label])
         for _, places, documents, _ in phrases_in(codes, found, MOST_WORDS):
             self._candidates.count(documents, places)
 
     def add_phrases(self, found: Occurrences, least_texts: int) -> None:
-        """Count phrases in a second pass over the same texts, those that may be frequent."""
-        codes = self._codes(found.words)
+        """Count the phrases that may be frequent, in a second pass over the same texts."""
+        codes = self._number_words(found.words)
         for length, places, documents, starts in phrases_in(codes, found, MOST_WORDS):
             likely = self._candidates.may_be_frequent(places, least_texts)
-            if not likely.any():
-                continue
-            own, at = places[likely], starts[likely]
-            numbers = self._phrase_numbers(length, own)
+            numbers = self._number_phrases(places[likely])
+            words = starts[likely] + np.arange(length)[:, None]
             for label, scores in found.scores.items():
-                sums = self._phrases.setdefault((label, length), _Sums())
-                values, effects = (
-                    np.sum([each[at + k] for k in range(length)], axis=0)
-                    for each in (scores, found.effects[label])
-                )
+                sums = self._phrase_sums.setdefault(label, _Sums())
+                values, effects = (each[words].sum(0) for each in (scores, found.effects[label]))
                 sums.add(documents[likely], numbers, values, effects)
 
     def words(self) -> list[CorpusWord]:
-        """All words for every label, those with the most weight first."""
-        found = (
-            CorpusWord(self._names[place], label, *told)
-            for label, sums in self._words.items()
-            for place, told in sums.told()
+        """All words for every label, the highest weight first."""
+        names = list(self._words)
+        return _sort(
+            CorpusWord(names[number], label, *means)
+            for label, sums in self._word_sums.items()
+            for number, means in sums.means()
         )
-        return _ordered(found)
 
     def phrases(self, least_texts: int) -> list[CorpusWord]:
-        """Phrases in at least so many texts, for every label, those with the most weight first."""
-        found = (
-            CorpusWord(self._phrase_names[length][1][place], label, *told, length)
-            for (label, length), sums in self._phrases.items()
-            for place, told in sums.told(least_texts)
+        """Phrases of at least so many texts for every label, the highest weight first."""
+        names, phrases = list(self._words), list(self._phrases)
+        return _sort(
+            CorpusWord(
+                " ".join(names[word] for word in phrases[number]),
+                label,
+                *means,
+                length=len(phrases[number]),
+            )
+            for label, sums in self._phrase_sums.items()
+            for number, means in sums.means(least_texts)
         )
-        return _ordered(found)
 
-    def _codes(self, words: Sequence[str]) -> Integers:
-        codes = np.empty(len(words), dtype=np.int64)
-        for k, word in enumerate(words):
-            name = word.lower()
-            place = self._places.get(name)
-            if place is None:
-                place = self._places[name] = len(self._names)
-                self._names.append(name)
-            codes[k] = place
-        return codes
+    def _number_words(self, words: Sequence[str]) -> Integers:
+        known = self._words
+        numbers = [known.setdefault(word.lower(), len(known)) for word in words]
+        return np.array(numbers, dtype=np.int64)
 
-    def _phrase_numbers(self, length: int, places: Integers) -> Integers:
-        known, names = self._phrase_names.setdefault(length, ({}, []))
-        distinct, inverse = np.unique(places, axis=0, return_inverse=True)
-        numbers = np.empty(len(distinct), dtype=np.int64)
-        for k, one in enumerate(distinct):
-            key = one.tobytes()
-            if key not in known:
-                known[key] = len(names)
-                names.append(" ".join(self._names[place] for place in one))
-            numbers[k] = known[key]
-        return numbers[inverse.ravel()]
+    def _number_phrases(self, places: Integers) -> Integers:
+        known = self._phrases
+        numbers = [known.setdefault(tuple(phrase), len(known)) for phrase in places.tolist()]
+        return np.array(numbers, dtype=np.int64)
 
 
 class _Sums:
-    """Of every key: texts, occurrences and what means and their errors are made of."""
+    """The sums of every word from which its mean and the mean's error are computed."""
 
-    # texts, n, score, score², n·score, n² (of each text), effect, effects that are known
+    # texts, n, score, score², n·score, n² (of each text), effect, number of known effects
     _COLUMNS = 8
 
     def __init__(self) -> None:
@@ -174,52 +161,42 @@ class _Sums:
 
     def add(self, documents: Integers, codes: Integers, scores: Floats, effects: Floats) -> None:
         known = ~np.isnan(scores)
+        if not known.any():
+            return
         documents, codes = documents[known], codes[known]
         scores, effects = scores[known], effects[known]
-        if not len(codes):
-            return
-        distinct, local = np.unique(codes, return_inverse=True)
-        size = len(distinct)
-        pairs, inverse = np.unique(documents * size + local, return_inverse=True)
-        of_pair = pairs % size
-        times = np.bincount(inverse).astype(float)
-        sums = np.bincount(inverse, weights=scores)
-        told = ~np.isnan(effects)
-        columns = [
-            np.bincount(of_pair, weights=values, minlength=size)
-            for values in (np.ones(len(pairs)), times, sums, sums**2, times * sums, times**2)
-        ]
-        columns.append(np.bincount(local[told], weights=effects[told], minlength=size))
-        columns.append(np.bincount(local[told], minlength=size))
+        distinct, word = np.unique(codes, return_inverse=True)
+        pairs, pair = np.unique(documents * len(distinct) + word, return_inverse=True)
+        n, total = np.bincount(pair).astype(float), np.bincount(pair, weights=scores)
+        per_text = (np.ones_like(n), n, total, total**2, n * total, n**2)
+        columns = [np.bincount(pairs % len(distinct), weights=values) for values in per_text]
+        has_effect = ~np.isnan(effects)
+        per_word = (np.where(has_effect, effects, 0.0), has_effect)
+        columns += [np.bincount(word, weights=values) for values in per_word]
         while distinct[-1] >= len(self._table):
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         self._table[distinct] += np.stack(columns, axis=1)
 
-    def told(
+    def means(
         self, least_texts: int = 1
     ) -> Iterator[tuple[int, tuple[int, int, float, float, float, float]]]:
-        """Place, texts, occurrences, mean score, its interval, mean effect."""
-        places = np.flatnonzero(self._table[:, 0] >= least_texts)
-        texts, times, sums, squares, products, times_squared, effects, n_effects = self._table[
-            places
-        ].T
-        means = sums / times
-        # The mean of all occurrences is a ratio of sums over texts; texts, not words, are drawn.
-        residual = np.maximum(0, squares - 2 * means * products + means**2 * times_squared)
+        """Number of a word; its texts, occurrences, mean score, interval and mean effect."""
+        numbers = np.flatnonzero(self._table[:, 0] >= least_texts)
+        texts, n, total, squares, products, n_squared, effects, n_effects = self._table[numbers].T
+        mean = total / n
+        # The mean of all occurrences is a ratio of sums over texts; texts, not words, are sampled.
+        residual = np.maximum(0, squares - 2 * mean * products + mean**2 * n_squared)
         several = np.where(texts > 1, texts, np.nan)
-        error = np.sqrt(residual * several / (several - 1)) / times
+        error = np.sqrt(residual * several / (several - 1)) / n
         half = error * stdtrit(several - 1, 0.5 + _LEVEL / 2)
-        effect = np.divide(
-            effects, n_effects, out=np.full_like(effects, np.nan), where=n_effects > 0
-        )
-        columns = (texts.astype(int), times.astype(int), means, means - half, means + half, effect)
-        yield from zip(
-            places.tolist(), zip(*(c.tolist() for c in columns), strict=True), strict=True
-        )
+        effect = effects / np.where(n_effects > 0, n_effects, np.nan)
+        columns = (texts.astype(int), n.astype(int), mean, mean - half, mean + half, effect)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        yield from zip(numbers.tolist(), rows, strict=True)
 
 
 def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
-    """All words of all texts for every label, those with the most weight first.
+    """All words of all texts for every label, those with the highest weight first.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -237,7 +214,7 @@ def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
 
 
 def corpus_phrases(explanations: Sequence[TextExplanation]) -> list[CorpusWord]:
-    """Neighbouring words that several texts have, for every label, the weightiest first.
+    """Neighbouring words of several texts for every label, those with the highest weight first.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -257,29 +234,45 @@ def corpus_phrases(explanations: Sequence[TextExplanation]) -> list[CorpusWord]:
 
 
 def occurrences_of(explanation: TextExplanation) -> Occurrences:
-    """The words of one text that have scores of their own, not those of a group."""
+    """The words of one text that were masked by themselves, not as part of a group."""
     scored = [k for k, word in enumerate(explanation.words) if word.scores and word.shared_by == 1]
     words = [explanation.words[k] for k in scored]
     labels = list(dict.fromkeys(label for word in words for label in word.scores))
-    follows = [False] * len(words)
-    for place in range(1, len(words)):
-        before, word = words[place - 1], words[place]
-        gap = explanation.texts[word.part][before.end : word.start]
-        is_next = scored[place] == scored[place - 1] + 1 and before.part == word.part
-        follows[place] = is_next and not gap.strip()
+    documents = np.zeros(len(words), dtype=np.int64)
+    spans = np.array([(word.part, word.start, word.end) for word in words], dtype=np.int64)
+    texts = [[text] for text in explanation.texts]
 
     def values(label: str, name: str) -> Floats:
         found = (word.scores.get(label) for word in words)
         return np.array([math.nan if one is None else getattr(one, name) for one in found])
 
     return Occurrences(
-        np.zeros(len(words), dtype=np.int64),
+        documents,
         [word.text for word in words],
-        np.array(follows, dtype=bool),
+        find_neighbours(texts, documents, np.array(scored, dtype=np.int64), spans.reshape(-1, 3)),
         {label: values(label, "score") for label in labels},
         {label: values(label, "effect") for label in labels},
     )
 
 
-def _ordered(found: Iterable[CorpusWord]) -> list[CorpusWord]:
+def find_neighbours(
+    texts: Sequence[Sequence[str]], documents: Integers, numbers: Integers, spans: Integers
+) -> Array:
+    """Whether only white space separates a scored word from the one before ``(words,)``.
+
+    Args:
+        texts: by part (1 or 2) and document.
+        documents: that contain the words ``(words,)``.
+        numbers: of the words among all words, scored or not ``(words,)``.
+        spans: part, start and end of the words ``(words, 3)``.
+    """
+    part, start, end = spans.T
+    follows = np.zeros(len(numbers), dtype=bool)
+    follows[1:] = (np.diff(numbers) == 1) & (np.diff(documents) == 0) & (np.diff(part) == 0)
+    for k in np.flatnonzero(follows).tolist():
+        follows[k] = not texts[part[k]][documents[k]][end[k - 1] : start[k]].strip()
+    return follows
+
+
+def _sort(found: Iterable[CorpusWord]) -> list[CorpusWord]:
     return sorted(found, key=lambda each: (-abs(each.weight), each.word, each.label))

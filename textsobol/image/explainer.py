@@ -17,7 +17,7 @@ from textsobol.methods import Attribution, method_named
 from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
-from textsobol.versions import versions
+from textsobol.provenance import versions
 
 if TYPE_CHECKING:
     pass

@@ -1,4 +1,4 @@
-"""The two colours of every picture: words for a label, and words against it."""
+"""The two colours of every figure: for a label, and against it."""
 
-# Blue against orange: told apart by people who confuse red and green.
+# Blue and orange: people who confuse red and green can tell them apart.
 FOR, AGAINST = (33, 102, 172), (217, 95, 2)

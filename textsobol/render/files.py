@@ -1,4 +1,4 @@
-"""Pages of many explanations, written to a file."""
+"""Pages of several explanations, written to a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
-# Settings by which explanations of a text differ, the most important first.
+# Settings in which explanations of a text can differ, the most important first.
 _DIFFERENCES = ("model", "method", "estimator", "keep", "unit", "perturbation", "score", "seed")
 
 
@@ -20,14 +20,14 @@ def save_report(
     truth: Iterable[str | int | None] | None = None,
     title: str = "Explained texts",
 ) -> None:
-    """Write many explanations to one page: texts to filter and sort, and the words of them all.
+    """Write many explanations to one page: texts to filter and sort, and their words in total.
 
     Args:
         explanations: explanations of different texts, as from `TextExplainer.many`.
         path: the page, an ``.html`` file.
         truth: the true label of every text, by name or by number in the order of the model's
-            labels, ``None`` where it is not known. The page then tells right from wrong.
-            Of many labels, the five likeliest of each text can be chosen.
+            labels, ``None`` where it is not known. The page then marks wrong predictions.
+            If there are many labels, the page has the five likeliest of each text.
         title: heading of the page.
 
     Example:
@@ -45,10 +45,10 @@ def save_comparison(
 ) -> None:
     """Write several explanations of one text to a page, with their rank correlation.
 
-    Explanations by the same method stand on one scale; scores of other methods have their own.
+    Explanations by the same method share one colour scale; every other method has its own.
 
     Args:
-        explanations: by name, or in a list; names are then made of the settings that differ.
+        explanations: by name, or in a list; names are then made from the settings that differ.
         path: the page, an ``.html`` file.
     """
     from textsobol.render.page import comparison_html
@@ -60,7 +60,7 @@ def save_comparison(
 
 
 def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
-    """Names for explanations, made of the settings in which they differ.
+    """Name explanations by the settings in which they differ.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -69,20 +69,20 @@ def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
         ['keep rate 0.5', 'keep rate 0.9']
     """
     values = {name: [e.settings.get(name) for e in explanations] for name in _DIFFERENCES}
-    # What only some methods have follows from the method.
+    # A setting that only some methods have follows from the method.
     differing = [
         name for name, own in values.items() if len(set(map(str, own))) > 1 and None not in own
     ]
     names: list[str] = []
     for number, explanation in enumerate(explanations, start=1):
-        # A model, method or estimator is a name in itself; 0.9 alone would say nothing.
-        said = [
+        # A model, method or estimator is a name in itself; 0.9 alone is not.
+        parts = [
             str(explanation.settings.get(name))
             if name in ("model", "method", "estimator")
             else f"{'keep rate' if name == 'keep' else name} {explanation.settings.get(name)}"
             for name in differing
         ]
-        name = ", ".join(said) or f"explanation {number}"
+        name = ", ".join(parts) or f"explanation {number}"
         while name in names:
             name += f" ({number})"
         names.append(name)

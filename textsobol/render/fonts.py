@@ -1,6 +1,6 @@
-"""Fonts for the words of a plot: texts come in every script, matplotlib's own font does not."""
+"""Fonts for the words of a plot: texts come in every script, and no single font has them all."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,89 +8,69 @@ import regex
 
 
 @dataclass(frozen=True)
-class Lettering:
-    """How words and labels are written.
+class Fonts:
+    """A fallback list: matplotlib takes each character from the first font that has it.
 
     Attributes:
-        families: fonts that are asked for a character, in this order.
-        glyphs: what each of them has.
-        keep_missing: whether what none of them has stays in the text.
+        families: names of the fonts.
+        missing: characters that are replaced, because none of the fonts has them.
     """
 
-    families: tuple[str, ...]
-    glyphs: tuple[frozenset[int], ...]
-    keep_missing: bool
+    families: list[str]
+    missing: Set[str]
 
     @property
     def style(self) -> dict[str, Any]:
-        """Of a matplotlib text: these fonts, and ``$``, ``_`` and backslashes as they are."""
+        """Options of a matplotlib text: these fonts; ``$``, ``_`` and backslashes stay literal."""
         # Another weight or slant is another file, with other glyphs.
         regular_face = {"fontweight": "normal", "fontstyle": "normal"}
-        as_written = {"parse_math": False, "usetex": False}
-        return {"fontfamily": list(self.families), **regular_face, **as_written}
+        return {"fontfamily": self.families, **regular_face, "parse_math": False, "usetex": False}
 
-    def shown(self, text: str) -> str:
-        """The text as it can be drawn without matplotlib's warning of missing glyphs."""
-        if self.keep_missing:
-            return text
-        return "".join(c if self._has(c) else "\ufffd" for c in _characters(text))
-
-    def _has(self, character: str) -> bool:
-        return any(_draws(glyphs, character) for glyphs in self.glyphs)
+    def replace_missing(self, text: str) -> str:
+        """The text without characters that matplotlib would warn about."""
+        return "".join("\ufffd" if c in self.missing else c for c in _split_characters(text))
 
 
-def lettering_for(texts: Sequence[str], *, keep_missing: bool = False) -> Lettering:
-    """Matplotlib's fonts and, for the characters that they lack, others that are installed."""
+def choose_fonts(texts: Iterable[str], *, keep_missing: bool = False) -> Fonts:
+    """The session's fonts and, for characters that they lack, other installed ones.
+
+    Args:
+        texts: what will be drawn.
+        keep_missing: do not replace characters that no font has.
+    """
     from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
 
-    needed = {character for text in texts for character in _characters(text)}
     # DejaVu Sans comes with matplotlib, and has the replacement character.
     families = [*rcParams["font.family"], "DejaVu Sans"]
-    known = [_glyphs(name) for name in families]
-    missing = {c for c in needed if not any(_draws(glyphs, c) for glyphs in known)}
-    found = _installed_for(missing) if missing else []
-    return Lettering(
-        tuple(families + found), (*known, *(_glyphs(name) for name in found)), keep_missing
-    )
+    missing = {character for text in texts for character in _split_characters(text)}
+    for name in families:
+        missing -= _drawable(missing, findfont(FontProperties(family=[name])))
+    offers = {
+        font.name: _drawable(missing, font.fname)
+        for font in (fontManager.ttflist if missing else ())
+        # The last resort font has a box for every character, which helps nobody.
+        if font.style == "normal" and font.weight in (400, "normal", "regular")
+        if "lastresort" not in font.name.lower().replace(" ", "")
+    }
+    for name in sorted(offers, key=lambda name: (-len(offers[name]), name)):
+        if offers[name] & missing:
+            families.append(name)
+            missing -= offers[name]
+    return Fonts(families, frozenset() if keep_missing else missing)
 
 
-def _characters(text: str) -> list[str]:
-    """What readers call characters: letters with their accents, flags, families of emoji."""
+def _split_characters(text: str) -> list[str]:
+    """Graphemes: letters with their accents, flags, families of emoji."""
     return list(regex.findall(r"\X", text))
 
 
-def _draws(glyphs: Set[int], character: str) -> bool:
-    # A letter and its accent have to come from one font.
-    return all(ord(part) in glyphs for part in character)
+def _drawable(characters: Set[str], path: Any) -> set[str]:
+    """The characters that a font has, each with all of its accents."""
+    from matplotlib.font_manager import get_font
 
-
-def _glyphs(family: str) -> frozenset[int]:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    return frozenset(get_font(findfont(FontProperties(family=[family]))).get_charmap())
-
-
-def _installed_for(missing: set[str]) -> list[str]:
-    """Installed fonts that have the missing characters, those with most of them first."""
-    from matplotlib.font_manager import fontManager, get_font
-
-    offers: dict[str, set[str]] = {}
-    for font in fontManager.ttflist:
-        regular_face = font.style == "normal" and font.weight in (400, "normal", "regular")
-        # The font of last resort has a box for every character, and helps nobody.
-        if not regular_face or "lastresort" in font.name.lower().replace(" ", ""):
-            continue
-        try:
-            glyphs = get_font(font.fname).get_charmap().keys()
-        except (OSError, RuntimeError):
-            continue  # in matplotlib's list of fonts, but no longer there or broken
-        offers[font.name] = {c for c in missing if _draws(glyphs, c)}
-    families: list[str] = []
-    while offers:
-        best = max(sorted(offers), key=lambda name: len(offers[name]))
-        gained = offers.pop(best)
-        if not gained:
-            break
-        families.append(best)
-        offers = {name: offer - gained for name, offer in offers.items()}
-    return families
+    try:
+        glyphs = get_font(path).get_charmap()
+    except (OSError, RuntimeError):
+        return set()  # in matplotlib's list of fonts, but deleted or broken
+    return {character for character in characters if all(ord(part) in glyphs for part in character)}

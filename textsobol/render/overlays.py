@@ -1,4 +1,4 @@
-"""Explanations of pictures as pictures: a map over the image, with its colours told."""
+"""Explanations of images as figures: the map over the image, with a colour bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol.render.plots import need_matplotlib
+from textsobol.render.plots import require_matplotlib
 from textsobol.render.printable import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SIDE = 3.4  # inches of a panel
 _ALPHA = 0.65
-# For and against: the same blue and orange as in texts. Shares have no sign.
+# For and against: the same blue and orange as in texts.
 _DIVERGING = ("#d95f02", "#f7f7f7", "#2166ac")
 _TITLES = {
     "score": "score",
@@ -36,14 +36,14 @@ _TITLES = {
 def plot_overlay(
     explanation: ImageExplanation, kinds: Sequence[str] = ("score",), *, axes: Axes | None = None
 ) -> tuple[Axes, ...]:
-    """Draw the picture and maps over it with pyplot.
+    """Draw the image and maps over it with pyplot.
 
     Args:
-        explanation: what to draw, for the label that it looks at.
-        kinds: of map, a panel each; see `ImageExplanation.map`.
-        axes: where to draw the first map; by default a new figure, with the picture beside it.
+        explanation: what to draw, for the label that it explains.
+        kinds: kinds of map, one panel each; see `ImageExplanation.map`.
+        axes: where to draw the first map; by default a new figure, with the image beside it.
     """
-    need_matplotlib()
+    require_matplotlib()
     if axes is not None:
         _draw_map(axes, explanation, kinds[0])
         return (axes,)
@@ -55,22 +55,22 @@ def plot_overlay(
 def save_overlay(
     explanation: ImageExplanation, path: str | Path, kinds: Sequence[str] = ("score",)
 ) -> None:
-    """Write the figure of `plot_overlay` to a file; pyplot is left alone."""
-    need_matplotlib()
-    Path(path).write_bytes(_rendered(explanation, kinds, Path(path).suffix.lower()[1:]))
+    """Write the figure of `plot_overlay` to a file, without pyplot."""
+    require_matplotlib()
+    Path(path).write_bytes(_render_bytes(explanation, kinds, Path(path).suffix.lower()[1:]))
 
 
 def overlay_html(explanation: ImageExplanation) -> str:
-    """The figure for a notebook's cell."""
+    """The figure as HTML for a notebook's cell."""
     try:
-        need_matplotlib()
+        require_matplotlib()
     except ImportError:
         return f"<pre>{escape(repr(explanation))}</pre>"
-    png = base64.b64encode(_rendered(explanation, ("score",), "png")).decode("ascii")
+    png = base64.b64encode(_render_bytes(explanation, ("score",), "png")).decode("ascii")
     return f'<img alt="{escape(repr(explanation), quote=True)}" src="data:image/png;base64,{png}">'
 
 
-def _rendered(explanation: ImageExplanation, kinds: Sequence[str], suffix: str) -> bytes:
+def _render_bytes(explanation: ImageExplanation, kinds: Sequence[str], suffix: str) -> bytes:
     import matplotlib.style
     from matplotlib.figure import Figure
 
@@ -117,7 +117,7 @@ def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
         _draw_picture(axes, explanation, gray=True)
         axes.text(0.5, 0.5, "not known:\none base row", ha="center", transform=axes.transAxes)
         return
-    # The bar tells the numbers of the cells, which smoothing lowers.
+    # The colour bar has the cells' own values, which smoothing lowers.
     highest = float(np.abs(cells).max()) or 1.0
     is_signed = kind == "score" and bool((cells < 0).any())
     colours: Any = (

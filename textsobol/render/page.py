@@ -1,4 +1,4 @@
-"""Explanations as one self-contained HTML page, or framed in a notebook."""
+"""Explanations as a self-contained HTML page, or in the frame of a notebook."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from jinja2.utils import htmlsafe_json_dumps
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.view import (
     MEASURE_NOTES,
+    clean,
+    format_signed,
     interval_of,
     is_signed,
     n_shared,
     page_data,
     parts_of,
     sentences_of,
-    shown,
     shows_probabilities,
-    signed,
     strongest_of,
 )
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
 SCRIPTS = ("numbers.js", "details.js", "curve.js", "explanation.js")
-_TABLE = 15  # words listed where scripts do not run
-_SHORT = 12  # lines of a text that leave room below them
+_TABLE = 15  # words listed if scripts do not run
+_SHORT = 12  # lines; a longer text gets the path beside it
 
 
 def explanation_html(explanation: TextExplanation) -> str:
@@ -42,7 +42,7 @@ def explanation_html(explanation: TextExplanation) -> str:
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
-        title=shown(f"{explanation.prediction}: which words made it so"),
+        title=clean(f"{explanation.prediction}: which words made it so"),
         data={"measures": MEASURE_NOTES, "items": [page_data(explanation)]},
         cards=[_card(explanation, "", strongest_of(explanation))],
         correlations=[],
@@ -50,8 +50,8 @@ def explanation_html(explanation: TextExplanation) -> str:
 
 
 def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
-    """A page of several explanations of the same text, those of one method on one scale."""
-    names, compared = [*map(shown, explanations)], list(explanations.values())
+    """A page of several explanations of one text, with one colour scale per method."""
+    names, compared = [*map(clean, explanations)], list(explanations.values())
     if len(compared) < 2:
         raise ValueError("a comparison needs at least two explanations")
     first = compared[0]
@@ -62,7 +62,7 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
         raise ValueError("the explanations have no label in common")
     label = first.label if first.label in common else common[0]
     compared = [explanation.for_label(label) for explanation in compared]
-    # Scores of one method have one scale, those of several methods several.
+    # Scores are only comparable within a method.
     methods = [explanation.settings.get("method") for explanation in compared]
     strongest: dict[Any, float] = {}
     for method, explanation in zip(methods, compared, strict=True):
@@ -81,8 +81,8 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     )
 
 
-def framed(page: str, height: int) -> str:
-    """A page inside a frame that neither gives styles to its surroundings nor takes any."""
+def _frame(page: str, height: int) -> str:
+    """Put a page into an iframe, so that it shares no styles with the notebook."""
     return (
         f'<iframe srcdoc="{escape(page, quote=True)}" sandbox="allow-scripts" '
         f'title="textsobol explanation" '
@@ -91,13 +91,13 @@ def framed(page: str, height: int) -> str:
 
 
 def notebook_html(explanation: TextExplanation) -> str:
-    """The page of an explanation for a notebook's cell, about as high as it needs to be."""
+    """The page of an explanation for a notebook's cell, about as high as its content."""
     n_bars = min(15, len(explanation.top(15)))
     n_lines = _n_lines(explanation)
     path = 300 if explanation.path is not None else 0
     left = n_lines * 33 + (path if n_lines <= _SHORT else 0)
     right = n_bars * 26 + 190 + (path if n_lines > _SHORT else 0)
-    return framed(explanation_html(explanation), min(900, 360 + max(left, right)))
+    return _frame(explanation_html(explanation), min(900, 360 + max(left, right)))
 
 
 def _n_lines(explanation: TextExplanation) -> int:
@@ -109,18 +109,18 @@ def _n_lines(explanation: TextExplanation) -> int:
 def render(
     template: str, *, styles: Sequence[str], scripts: Sequence[str], data: Any, **values: Any
 ) -> str:
-    """A template filled in, with everything inline.
+    """Fill in a template, with all styles, scripts and data inline.
 
-    Only the page's own script may run, known by its hash, and nothing may be fetched: even if
-    markup of a text got through the escaping it could do nothing.
+    The page's content security policy allows only its own script, by its hash, and no requests:
+    markup that got past the escaping could do nothing.
     """
-    script = "".join(_source(name) for name in scripts)
+    script = "".join(_read_source(name) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         environment_of("textsobol.render")
         .get_template(template)
         .render(
-            style="".join(_source(name) for name in styles),
+            style="".join(_read_source(name) for name in styles),
             script=script,
             digest=digest,
             # In a string of JSON, <, > and & become \u escapes: no text can end the block.
@@ -132,7 +132,7 @@ def render(
 
 @cache
 def environment_of(package: str) -> Environment:
-    """The templates of a package; what is put into them is escaped, and nothing may be missing."""
+    """The templates of a package: values are escaped, and a missing one is an error."""
     environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -140,12 +140,12 @@ def environment_of(package: str) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["shown"] = shown
+    environment.filters["clean"] = clean
     return environment
 
 
 @cache
-def _source(name: str) -> str:
+def _read_source(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -158,9 +158,9 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
         "n_outside": sum(word.status == "outside" for word in explanation.words),
         "n_shared": n_shared(explanation),
         "is_short": _n_lines(explanation) <= _SHORT,
-        "value": shown_value(explanation),
+        "value": format_prediction(explanation),
         "top": [
-            (own.name, signed(own.score), interval_of(explanation, own))
+            (own.name, format_signed(own.score), interval_of(explanation, own))
             for own in explanation.top(_TABLE)
         ],
         "sentences": sentences_of(explanation),
@@ -168,17 +168,17 @@ def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str
     }
 
 
-def shown_value(explanation: TextExplanation) -> str:
+def format_prediction(explanation: TextExplanation) -> str:
     """The prediction's probability, or the score of a function."""
     value = explanation.probabilities[explanation.prediction]
     return f"{100 * value:.1f}\u00a0%" if shows_probabilities(explanation) else f"{value:.3f}"
 
 
 def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
-    """What made the explanation, as names and values."""
+    """Settings and cost of the explanation, as names and values."""
     settings, cost = explanation.settings, explanation.cost
     versions = settings.get("versions") or {}
-    said = [
+    facts = [
         ("model", settings.get("model")),
         ("method", settings.get("method")),
         ("estimator", settings.get("estimator")),
@@ -193,13 +193,13 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("seed", settings.get("seed")),
         ("textsobol", versions.get("textsobol")),
     ]
-    return [(name, value) for name, value in said if value is not None]
+    return [(name, value) for name, value in facts if value is not None]
 
 
 def _correlations(
     names: Sequence[str], explanations: Sequence[TextExplanation], label: str, explained: str
 ) -> dict[str, Any]:
-    """The table of one label; that of the label explained is seen before the script runs."""
+    """The table of one label; only that of the target is visible before the script runs."""
     rows = [
         (name, [rank_correlation(one, other, label=label) for other in explanations])
         for name, one in zip(names, explanations, strict=True)

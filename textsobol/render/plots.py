@@ -1,6 +1,6 @@
 """Explanations as figures: bars of the words that matter, and the path of deletions.
 
-Needs matplotlib, which is imported only when a plot is asked for.
+Needs matplotlib, which is imported only when something is drawn.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textsobol.render.colours import AGAINST, FOR
-from textsobol.render.fonts import Lettering, lettering_for
+from textsobol.render.fonts import Fonts, choose_fonts
 from textsobol.render.printable import one_line
-from textsobol.render.view import is_share, is_signed, shows_probabilities
+from textsobol.render.view import is_contrast, is_share, is_signed, shows_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from textsobol.text.records import WordScore
 
 _SUFFIXES = (".png", ".svg")
-_TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters of a line
-_SMALLEST = 0.0005  # score that is drawn
-_PALE = 0.12  # how strong the grid is
+_TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters per line
+_SMALLEST = 0.0005  # lowest score that is drawn
+_PALE = 0.12  # opacity of the grid
 
 # Inches.
 _BARS, _CURVE = 4.3, 3.2
@@ -43,40 +43,40 @@ def plot(
 ) -> tuple[Axes, ...]:
     """Draw an explanation with pyplot: its strongest words and, if there is one, the path.
 
-    Axes are returned rather than the figure, which a notebook would show a second time.
+    Returns axes rather than the figure, which a notebook would show a second time.
 
     Args:
         explanation: what to draw, for the label that it explains.
         top: how many words, those with the highest absolute scores.
-        axes: where to draw the words; the curve is then left out. By default a new figure.
+        axes: where to draw the words, without the curve. By default a new figure.
 
     Returns:
         The axes of the words and, where there is a path, those of its curve.
     """
-    need_matplotlib()
-    _check(top)
-    lettering = lettering_for(_texts_of(explanation, top))
+    require_matplotlib()
+    words = _pick_words(explanation, top)
+    fonts = choose_fonts(_texts_of(explanation, words))
     if axes is None:
         import matplotlib.pyplot as plt
 
-        return _draw(plt.figure(), explanation, top, lettering)
-    _draw_words(axes, explanation, top, lettering)
+        return _draw(plt.figure(), explanation, words, fonts)
+    _draw_words(axes, explanation, words, fonts)
     return (axes,)
 
 
 def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) -> None:
     """Write the figure of `plot` to a ``.png`` or ``.svg`` file.
 
-    Pyplot and its figures are left alone, and the file looks the same whatever style the session
-    has chosen. An SVG keeps its text as text: it can be searched, and edited.
+    Pyplot's figures and the session's style are neither changed nor used. The text of an SVG stays
+    text, which can be searched and edited.
 
     Args:
         explanation: what to draw, for the label that it explains.
-        path: where to; the suffix says how.
+        path: the file; its suffix sets the format.
         top: how many words, those with the highest absolute scores.
     """
-    need_matplotlib()
-    _check(top)
+    require_matplotlib()
+    words = _pick_words(explanation, top)
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
@@ -88,14 +88,14 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
     from matplotlib.figure import Figure
 
     as_text = suffix == ".svg"
-    # The salt and the missing date make the same explanation the same file.
+    # A fixed salt and no date: the same explanation gives the same file.
     style = {"svg.fonttype": "none", "svg.hashsalt": "textsobol"}
     with matplotlib.style.context(["default", style]), warnings.catch_warnings():
-        # The viewer of an SVG may well have the glyphs that are missing here.
+        # The viewer of an SVG may have the glyphs that are missing here.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure = Figure()
-        lettering = lettering_for(_texts_of(explanation, top), keep_missing=as_text)
-        _draw(figure, explanation, top, lettering)
+        fonts = choose_fonts(_texts_of(explanation, words), keep_missing=as_text)
+        _draw(figure, explanation, words, fonts)
         figure.savefig(
             path,
             format=suffix[1:],
@@ -107,88 +107,81 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
         )
 
 
-def need_matplotlib() -> None:
-    """An error that says how to get it, where it is missing."""
+def require_matplotlib() -> None:
+    """Raise an error that says how to install matplotlib, if it is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "textsobol[plot]"') from error
 
 
-def _check(top: int) -> None:
+def _pick_words(explanation: TextExplanation, top: int) -> list[WordScore]:
+    """The strongest words; those whose score rounds to 0 only where all do."""
     if top < 1:
         raise ValueError(f"top must be at least 1, not {top}")
-
-
-def _listed(explanation: TextExplanation, top: int) -> list[WordScore]:
-    """The strongest words; those whose score rounds to 0 only where all do."""
     strongest = explanation.top(top)
-    return [own for own in strongest if abs(own.score) >= _SMALLEST] or strongest
+    return [word for word in strongest if abs(word.score) >= _SMALLEST] or strongest
 
 
-def _texts_of(explanation: TextExplanation, top: int) -> list[str]:
-    words = [own.name for own in _listed(explanation, top)]
-    labels = (*explanation.probabilities, explanation.label)
-    return [_one_line(text) for text in (*words, *labels)]
+def _texts_of(explanation: TextExplanation, words: Sequence[WordScore]) -> list[str]:
+    names = [word.name for word in words]
+    return [_one_line(t) for t in (*names, *explanation.probabilities, explanation.label)]
 
 
 def _draw(
-    figure: Figure, explanation: TextExplanation, top: int, lettering: Lettering
+    figure: Figure, explanation: TextExplanation, words: Sequence[WordScore], fonts: Fonts
 ) -> tuple[Axes, ...]:
-    """Words and, if there is a path, its curve beside them, on an empty figure."""
+    """Draw the words and, if there is a path, its curve beside them, on an empty figure."""
     figure.set_layout_engine("constrained", wspace=0.03)
-    words = [_one_line(own.name) for own in _listed(explanation, top)]
-    # Room for the words: the bars are as long beside long ones as beside short ones.
-    width = _BARS + _CHARACTER * max(map(_columns, words), default=0)
+    # Long words get more room, so that the bars are always equally long.
+    width = _BARS + _CHARACTER * max((_columns(_one_line(w.name)) for w in words), default=0)
     height = min(_AROUND + _ROW * max(len(words), _FEWEST_ROWS), _TALLEST)
     path = explanation.path
     if path is None or not path.steps:
         figure.set_size_inches(width, height)
         axes = figure.add_subplot()
-        _draw_words(axes, explanation, top, lettering)
+        _draw_words(axes, explanation, words, fonts)
         return (axes,)
     figure.set_size_inches(width + _CURVE + _AROUND, height)
     left, right = figure.subplots(1, 2, width_ratios=[_BARS, _CURVE])
-    _draw_words(left, explanation, top, lettering)
-    _draw_path(right, explanation, path, lettering)
+    _draw_words(left, explanation, words, fonts)
+    _draw_path(right, explanation, path, fonts)
     return left, right
 
 
-def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: Lettering) -> None:
-    ink = _ink()
-    rows = _listed(explanation, top)
-    scores = [own.score for own in rows]
-    places = range(len(rows))
+def _draw_words(
+    axes: Axes, explanation: TextExplanation, words: Sequence[WordScore], fonts: Fonts
+) -> None:
+    ink = _text_colour()
+    scores = [word.score for word in words]
+    places = range(len(words))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)
     axes.barh(places, scores, height=0.68, color=[_colour(score) for score in scores], zorder=2)
-    with_interval = [(k, own) for k, own in enumerate(rows) if own.high > own.low]
+    with_interval = [(k, word) for k, word in enumerate(words) if word.high > word.low]
     # Around the middle of the interval, not the score: an estimate may lie outside of it.
     axes.errorbar(
-        [(own.low + own.high) / 2 for _, own in with_interval],
+        [(word.low + word.high) / 2 for _, word in with_interval],
         [place for place, _ in with_interval],
-        xerr=[(own.high - own.low) / 2 for _, own in with_interval],
+        xerr=[(word.high - word.low) / 2 for _, word in with_interval],
         fmt="none",
         ecolor=ink,
         elinewidth=1.0,
         capsize=2.5,
         zorder=3,
     )
-    axes.set_yticks(
-        places, [lettering.shown(_one_line(own.name)) for own in rows], **lettering.style
-    )
-    spare = max(_FEWEST_ROWS - len(rows), 0) / 2
-    axes.set_ylim(len(rows) - 0.5 + spare, -0.5 - spare)  # the strongest on top
+    names = [fonts.replace_missing(_one_line(word.name)) for word in words]
+    axes.set_yticks(places, names, **fonts.style)
+    spare = max(_FEWEST_ROWS - len(words), 0) / 2
+    axes.set_ylim(len(words) - 0.5 + spare, -0.5 - spare)  # the strongest on top
     if not any(scores) and not with_interval:
         axes.set_xlim(-1, 1)
-    axes.set_xlabel(_axis_label(explanation, rows))
-    head = lettering.shown(_one_line(explanation.label))
-    if explanation.label in explanation.probabilities:  # that of a contrast is not
+    axes.set_xlabel(_axis_label(explanation, bool(with_interval)))
+    head = fonts.replace_missing(_one_line(explanation.label))
+    if not is_contrast(explanation):
         head += f" {explanation.probabilities[explanation.label]:.3f}"
-    tail = (
-        "words for (blue) and against (orange)" if is_signed(explanation) else "words that matter"
-    )
-    title = _on_two_lines_if_long(f"{head}:", tail, _TITLE)
-    axes.set_title(title, fontsize="medium", **lettering.style)
+    tail = "for (blue) and against (orange)" if is_signed(explanation) else "that matter"
+    title = _wrap_title(f"{head}:", f"words {tail}", _TITLE)
+    axes.set_title(title, fontsize="medium", **fonts.style)
     axes.locator_params(axis="x", nbins=7)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=ink, alpha=_PALE, linewidth=0.8)
@@ -196,22 +189,16 @@ def _draw_words(axes: Axes, explanation: TextExplanation, top: int, lettering: L
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _axis_label(explanation: TextExplanation, rows: Sequence[WordScore]) -> str:
-    what = "score"
+def _axis_label(explanation: TextExplanation, has_interval: bool) -> str:
+    label = "score"
     if is_share(explanation):
-        what += (
-            " (share of the variation, signed)"
-            if is_signed(explanation)
-            else " (share of the variation)"
-        )
+        label += f" (share of the variation{', signed' if is_signed(explanation) else ''})"
     if explanation.is_exact:
-        return f"{what}, exact"
-    return f"{what}, 95 % interval" if any(own.high > own.low for own in rows) else what
+        return f"{label}, exact"
+    return f"{label}, 95 % interval" if has_interval else label
 
 
-def _draw_path(
-    axes: Axes, explanation: TextExplanation, path: DeletionPath, lettering: Lettering
-) -> None:
+def _draw_path(axes: Axes, explanation: TextExplanation, path: DeletionPath, fonts: Fonts) -> None:
     from matplotlib.ticker import MaxNLocator
 
     start = explanation.probabilities[path.label]
@@ -226,17 +213,17 @@ def _draw_path(
     axes.set_xlim(0, len(path.steps))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("deletions, in the order that a search found")
-    label = lettering.shown(_one_line(path.label))
-    title = _on_two_lines_if_long(label, "when words are deleted", _CURVE_TITLE)
-    axes.set_title(title, fontsize="medium", **lettering.style)
-    axes.grid(axis="y", color=_ink(), alpha=_PALE, linewidth=0.8)
+    label = fonts.replace_missing(_one_line(path.label))
+    title = _wrap_title(label, "when words are deleted", _CURVE_TITLE)
+    axes.set_title(title, fontsize="medium", **fonts.style)
+    axes.grid(axis="y", color=_text_colour(), alpha=_PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    _mark_turn(axes, path, lettering)
+    _mark_turn(axes, path, fonts)
 
 
-def _mark_turn(axes: Axes, path: DeletionPath, lettering: Lettering) -> None:
-    """The first deletion after which something else is predicted than for the whole text."""
+def _mark_turn(axes: Axes, path: DeletionPath, fonts: Fonts) -> None:
+    """Mark the first deletion that changes the prediction."""
     turns = (k for k, step in enumerate(path.steps, 1) if step.prediction != path.label)
     turn = next(turns, None)
     if turn is None:
@@ -244,9 +231,9 @@ def _mark_turn(axes: Axes, path: DeletionPath, lettering: Lettering) -> None:
     axes.axvline(turn, color=_colour(-1), linestyle=":", linewidth=1.5, zorder=2)
     # A falling curve leaves room above it on the right and below it on the left.
     early = turn <= len(path.steps) / 2
-    note = lettering.shown(f"now {_one_line(path.steps[turn - 1].prediction)}")
+    prediction = fonts.replace_missing(_one_line(path.steps[turn - 1].prediction))
     axes.annotate(
-        textwrap.fill(note, _NOTE),
+        textwrap.fill(f"now {prediction}", _NOTE),
         xy=(turn, 0.97 if early else 0.03),
         xycoords=axes.get_xaxis_transform(),
         xytext=(5 if early else -5, 0),
@@ -254,11 +241,11 @@ def _mark_turn(axes: Axes, path: DeletionPath, lettering: Lettering) -> None:
         ha="left" if early else "right",
         va="top" if early else "bottom",
         color=_colour(-1),
-        **lettering.style,
+        **fonts.style,
     )
 
 
-def _on_two_lines_if_long(head: str, tail: str, longest: int) -> str:
+def _wrap_title(head: str, tail: str, longest: int) -> str:
     line = f"{head} {tail}"
     return line if _columns(line) <= longest else f"{head}\n{tail}"
 
@@ -268,18 +255,18 @@ def _colour(score: float) -> tuple[float, float, float]:
     return red / 255, green / 255, blue / 255
 
 
-def _ink() -> str:
-    """Black, or what is written with on the dark background of a session's style."""
+def _text_colour() -> str:
+    """Black, or the text colour of the session's style."""
     from matplotlib import rcParams
 
     return str(rcParams["text.color"])
 
 
 def _one_line(text: str) -> str:
-    """A word or label on one line, shortened, without characters that XML does not allow."""
+    """A word or label on one line, shortened, without characters that XML forbids."""
     return one_line(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
 
 
 def _columns(text: str) -> int:
-    """How wide a text is, in Latin letters."""
+    """Width of a text, in Latin letters."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,4 +1,4 @@
-"""Many explanations in one page: a list to filter and sort, and the words of all texts."""
+"""Many explanations on one page: a list to filter and sort, and the words of all texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
-from textsobol.render.page import SCRIPTS, footer_of, render, shown_value
-from textsobol.render.view import MEASURE_NOTES, Piece, finite, page_data, parts_of, shown
+from textsobol.render.page import SCRIPTS, footer_of, format_prediction, render
+from textsobol.render.view import (
+    MEASURE_NOTES,
+    Piece,
+    clean,
+    finite_or_none,
+    page_data,
+    parts_of,
+)
 
 if TYPE_CHECKING:
     from textsobol.corpus.view import CorpusView
     from textsobol.text.explanation import TextExplanation
 
-_LISTED = 100  # words of the corpus for and against each label, in each order
-_LABELS = 5  # of every text, the likeliest: the page stays small however many there are
+_LISTED = 100  # words for and against each label, in each order
+_LABELS = 5  # per text, the likeliest: this keeps the page small
 
 
 def report_html(
@@ -28,10 +35,10 @@ def report_html(
     """A page of many explanations; see `textsobol.save_report`.
 
     Args:
-        explanations: the texts that can be looked at.
+        explanations: the texts on the page.
         truth: their true labels.
         title: heading of the page.
-        view: words of more texts than those, of which they are a sample.
+        view: words of a whole corpus, of which these texts are a sample.
     """
     from textsobol.text.explanation import TextExplanation
 
@@ -83,7 +90,7 @@ def _true_labels(
 
 
 def _true_label(explanation: TextExplanation, label: str | int | None) -> str | None:
-    """The label's name; data sets often have numbers, in the order of the model's labels."""
+    """The label's name; data sets often have its number in the model's order instead."""
     names = list(explanation.probabilities)
     if label is None or label != label:  # NaN: missing in a table
         return None
@@ -97,23 +104,23 @@ def _true_label(explanation: TextExplanation, label: str | int | None) -> str | 
 def _item(explanation: TextExplanation, true: str | None) -> dict[str, Any]:
     return {
         "prediction": explanation.prediction,
-        "value": shown_value(explanation),
+        "value": format_prediction(explanation),
         "confidence": explanation.probabilities[explanation.prediction],
         "true": true,
         "is_right": None if true is None else true == explanation.prediction,
-        "texts": [shown(text) for text in explanation.texts],
+        "texts": [clean(text) for text in explanation.texts],
     }
 
 
 def _item_data(explanation: TextExplanation) -> dict[str, Any]:
-    """The page's data, and where its words stand in the plain text of the page."""
+    """The page's data, and where its words are in the page's text."""
     cuts = [[_signed_length(piece) for piece in pieces] for pieces in parts_of(explanation)]
     facts = " · ".join(f"{name} {value}" for name, value in footer_of(explanation))
-    return {**page_data(explanation, _LABELS), "cuts": cuts, "facts": shown(facts)}
+    return {**page_data(explanation, _LABELS), "cuts": cuts, "facts": clean(facts)}
 
 
 def _signed_length(piece: Piece) -> int:
-    """As a browser counts, in UTF-16; below 0 for what stands between words."""
+    """Length in UTF-16 units, as in a browser; negative between words."""
     length = len(piece.text.encode("utf-16-le")) // 2
     return length if piece.status is not None else -length
 
@@ -121,10 +128,7 @@ def _signed_length(piece: Piece) -> int:
 def _corpus(
     explanations: Sequence[TextExplanation], view: CorpusView | None
 ) -> list[tuple[str, list[list[Any]], list[list[Any]]]]:
-    """For every label the words that come first for it and against it, in any of the orders.
-
-    The same of phrases. Labels that are predicted often come first.
-    """
+    """The top words and phrases of every label; labels that are predicted often come first."""
     if view is None:
         words, phrases = corpus_words(explanations), corpus_phrases(explanations)
         predicted = Counter(explanation.prediction for explanation in explanations)
@@ -132,20 +136,20 @@ def _corpus(
         words, phrases, predicted = list(view.words), list(view.phrases), Counter(view.predicted)
     labels = sorted({word.label for word in words}, key=lambda label: (-predicted[label], label))
     return [
-        (shown(label), _listed(words, label), _listed(phrases, label))  # the page's own order
+        (clean(label), _list_words(words, label), _list_words(phrases, label))  # the page's order
         for label in labels
     ]
 
 
-def _listed(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
+def _list_words(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
     return [
-        [shown(word.word), word.texts, word.occurrences, word.score, finite(word.effect),
-         finite(word.low), finite(word.high), word.weight]
-        for word in _first_in_any_order([word for word in words if word.label == label])
+        [clean(word.word), word.texts, word.occurrences, word.score,
+         *map(finite_or_none, (word.effect, word.low, word.high)), word.weight]
+        for word in _pick_words([word for word in words if word.label == label])
     ]  # fmt: skip
 
 
-def _first_in_any_order(words: Sequence[CorpusWord]) -> list[CorpusWord]:
+def _pick_words(words: Sequence[CorpusWord]) -> list[CorpusWord]:
     orders: list[Callable[[CorpusWord], float]] = [
         lambda word: abs(word.weight),
         lambda word: abs(word.score),

@@ -1,4 +1,4 @@
-"""An explanation in words: the sentences that the terminal and the page share."""
+"""Explanations in sentences, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
     from textsobol.text.records import WordScore
 
-_NAMED = 3  # words of a sentence, for and against
+_NAMED = 3  # words named in a sentence, for and against
 _WORTH_NAMING = 0.25  # of the highest score on their side
 _LEAST = 0.05  # of the highest score of all
-_TALLIED = 20  # words that are looked at
+_TALLIED = 20  # words considered
 
-# What the measures of a word are called, and what each says.
+# Measures of a word, and what each means.
 MEASURES = {
     "score": "share of the variation, with the direction of the effect",
     "share": "how much of the variation of the model's answer the word has a part in",
     "alone": "the part of its share that the word causes without the help of others",
     "effect": "how much the word's presence adds on average to the label's log-odds",
 }
-Mark = Callable[[str], str]  # how the name of a word is written in a sentence
+Mark = Callable[[str], str]  # wraps the name of a word in a sentence
 
 
 def summary(explanation: TextExplanation, mark: Mark = str) -> str:
-    """One sentence: what was decided, and mostly because of which words.
+    """One sentence: the prediction, and the words that caused it.
 
     Args:
-        explanation: what was found.
-        mark: how the words of the text are set apart from the sentence, as a page does.
+        explanation: what to summarise.
+        mark: wraps each word of the text, so that a page can set it apart.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -46,12 +46,12 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
     label = one_line(explanation.label)
     if _is_one_group(explanation):
         return f"{label}: the budget is too small to tell the words apart"
-    words_for, words_against = (_worth_naming(explanation, sign) for sign in (1, -1))
-    named_for, named_against = (_named(words, mark) for words in (words_for, words_against))
+    words_for, words_against = (_pick_words(explanation, sign) for sign in (1, -1))
+    named_for, named_against = (_join_names(words, mark) for words in (words_for, words_against))
     decided = explanation.settings.get("contrast", [explanation.label])[0]
     is_decided = decided == explanation.prediction
     if not (words_for or words_against):
-        return f"{label}: {_undirected(explanation, mark)}"
+        return f"{label}: {_describe_undirected(explanation, mark)}"
     if not is_decided:
         sides = [
             f"{name}: {named}"
@@ -75,19 +75,18 @@ def _is_one_group(explanation: TextExplanation) -> bool:
     return len(scored) > 1 and scored[0].shared_by == len(scored)
 
 
-def _undirected(explanation: TextExplanation, mark: Mark) -> str:
-    """Words that matter for sure, but for which side is unclear, or on no side on average."""
+def _describe_undirected(explanation: TextExplanation, mark: Mark) -> str:
+    """Words that matter, but whose direction is unclear or zero on average."""
     top = [word for word in explanation.top(_TALLIED) if word.doubt and word.total_low > 0]
     if not top:
         return "no word clearly matters more than the others"
     words = [word for word in top if word.total >= _WORTH_NAMING * top[0].total][:_NAMED]
-    return (
-        f"{_named(words, mark)} {'matters' if len(words) == 1 else 'matter'} most, {top[0].doubt}"
-    )
+    verb = "matters" if len(words) == 1 else "matter"
+    return f"{_join_names(words, mark)} {verb} most, {top[0].doubt}"
 
 
-def _worth_naming(explanation: TextExplanation, sign: int) -> list[WordScore]:
-    """The strongest words for (1) or against (-1) the label that are sure to matter."""
+def _pick_words(explanation: TextExplanation, sign: int) -> list[WordScore]:
+    """The strongest words for (1) or against (-1) the label, except uncertain ones."""
     top = explanation.top(_TALLIED)
     if not explanation.settings.get("signed", True) and sign < 0:
         return []  # the method does not say which words speak against the label
@@ -100,22 +99,22 @@ def _worth_naming(explanation: TextExplanation, sign: int) -> list[WordScore]:
     return [word for word in own if abs(word.score) >= least][:_NAMED]
 
 
-def _named(words: list[WordScore], mark: Mark) -> str:
+def _join_names(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
-    names = [mark(_quoted(word)) for word in words]
-    if round(words[0].total, 3) <= 1:  # neither unknown nor an estimate that is no share
+    names = [mark(_quote(word)) for word in words]
+    if round(words[0].total, 3) <= 1:  # neither NaN nor an estimate above 1
         names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
     return join_words(names)
 
 
-def _quoted(word: WordScore) -> str:
-    """The name of a word; of a group in quotes, so that it does not read as part of a sentence."""
+def _quote(word: WordScore) -> str:
+    """The name of a word; that of a group in quotes, to set it apart from the sentence."""
     return one_line(word.name) if word.shared_by == 1 else f"\u201c{one_line(word.name)}\u201d"
 
 
 def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:
-    """What the search for a flip set found: "without dull and ruined: POSITIVE 0.61"."""
+    """The result of the search for a flip set: "without dull and ruined: POSITIVE 0.61"."""
     path = explanation.path
     if path is None or not path.steps:
         return None

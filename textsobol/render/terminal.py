@@ -1,4 +1,4 @@
-"""Explanations in a terminal: coloured with rich, plain in a pipe."""
+"""Explanations in a terminal: coloured with rich, plain text in a pipe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
-from textsobol.render.printable import one_line, printable
+from textsobol.render.printable import one_line, replace_controls
 from textsobol.render.summary import flip_sentence, summary
 from textsobol.render.view import unit_of
 from textsobol.sobol.arrays import Floats
@@ -34,7 +34,7 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     """Print the text with its words highlighted, and the words that matter most."""
     console.print(_headline(explanation))
     console.print()
-    console.print(_highlighted(explanation), soft_wrap=True)
+    console.print(_highlight(explanation), soft_wrap=True)
     if console.is_terminal and explanation.settings.get("signed", True):
         console.print(_legend(explanation))
     console.print()
@@ -46,14 +46,14 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     n_more = sum(1 for _ in explanation.top(len(explanation.words))) - len(listed)
     if n_more > 0:
         console.print(f" ... and {n_more} more", style="dim", highlight=False)
-    notes = [flip_sentence(explanation), *_together(explanation)]
+    notes = [flip_sentence(explanation), *_describe_pairs(explanation)]
     for line in filter(None, notes):
         console.print(Text(f" {line}"), soft_wrap=True)
     grouped = [word.shared_by > 1 for word in explanation.words if word.status == "scored"]
     if any(grouped):
         which = "all" if all(grouped) else "some"
-        said = f"{which} words were masked as groups; a larger budget masks each by itself"
-        console.print(f" {said}", style="dim", highlight=False)
+        note = f" {which} words were masked as groups; a larger budget masks each by itself"
+        console.print(note, style="dim", highlight=False)
     if explanation.advice:
         console.print(Text(f" {explanation.advice}", style="dim"), soft_wrap=True)
     console.print(Text(_footer(explanation), style="dim"), soft_wrap=True)
@@ -67,7 +67,7 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
         if settings.get("leader_masks"):
             facts.append(f"{settings['leader_masks']} more for the words that lead")
     facts.append(f"{cost['forwarded']:.0f} forward passes")
-    facts += _paid(cost)
+    facts += _describe_calls(cost)
     if "seconds" in cost:  # not of a corpus, whose texts are explained together
         facts.append(f"{cost['seconds']:.1f} s")
     return f"{settings['model']}: {', '.join(facts)}"
@@ -84,8 +84,8 @@ def _design(explanation: TextExplanation | ImageExplanation) -> str:
     return "all masks of the groups" if is_grouped else "exact"
 
 
-def _paid(cost: Mapping[str, float]) -> list[str]:
-    """What a model elsewhere was asked."""
+def _describe_calls(cost: Mapping[str, float]) -> list[str]:
+    """Calls of a remote model."""
     if "calls" not in cost:
         return []
     again = f" ({cost['retried']:.0f} again, after {cost['waited']:.1f} s of waiting)"
@@ -94,8 +94,8 @@ def _paid(cost: Mapping[str, float]) -> list[str]:
 
 
 def show_picture(explanation: ImageExplanation, console: Console) -> None:
-    """Print the map as tenths of its strongest score, in colours for and against."""
-    values = _shrunk(explanation.map())
+    """Print the map as a table of tenths of its strongest score."""
+    values = _shrink(explanation.map())
     strongest = float(abs(values).max())
     console.print(_headline(explanation, "regions"))
     console.print()
@@ -107,15 +107,15 @@ def show_picture(explanation: ImageExplanation, console: Console) -> None:
             number = f"{tenths:+3d}" if explanation.settings["signed"] else f"{tenths:3d}"
             line.append(f"{number} " if tenths else "  . ", style=_style(share))
         console.print(line)
-    told = f" tenths of the strongest score, {strongest:.3f}"
+    note = f" tenths of the strongest score, {strongest:.3f}"
     if explanation.settings["signed"]:
-        told += f"; + for {one_line(explanation.label)}, - against it"
-    console.print(told, style="dim", highlight=False, markup=False, emoji=False)
+        note += f"; + for {one_line(explanation.label)}, - against it"
+    console.print(note, style="dim", highlight=False, markup=False, emoji=False)
     console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
 
 
-def _shrunk(values: Floats) -> Floats:
-    """Means over blocks, so that a map of pixels fits a terminal."""
+def _shrink(values: Floats) -> Floats:
+    """Average over blocks, so that a map of pixels fits a terminal."""
     for axis in (0, 1):
         places = np.linspace(0, values.shape[axis], min(_CELLS, values.shape[axis]) + 1)
         starts, ends = places[:-1].astype(int), places[1:].astype(int)
@@ -129,7 +129,7 @@ def _shrunk(values: Floats) -> Floats:
 def show_comparison(
     explanations: Mapping[str, TextExplanation], console: Console, *, top: int = 10
 ) -> None:
-    """Print the words that stand out by any method, and how much the methods agree."""
+    """Print the strongest words of every method, and the rank correlation of the methods."""
     from textsobol.metrics.agreement import rank_correlation
 
     first = next(iter(explanations.values()))
@@ -138,9 +138,9 @@ def show_comparison(
     table.add_column("word")
     for name in explanations:
         table.add_column(Text(name), justify="right")
-    for number in _standing_out(explanations.values(), top):
+    for number in _pick_words(explanations.values(), top):
         scores = [e.score_of(e.words[number]).score for e in explanations.values()]
-        cells = [Text(f"{score:+.3f}", style=_style(_sign(score))) for score in scores]
+        cells = [Text(f"{score:+.3f}", style=_style(_sign_strength(score))) for score in scores]
         table.add_row(Text(one_line(first.names[number])), *cells)
     table.add_section()
     table.add_row(
@@ -160,8 +160,8 @@ def show_comparison(
     console.print(agreement)
 
 
-def _standing_out(explanations: Iterable[TextExplanation], top: int) -> list[int]:
-    """Numbers of the words that are high up in any of the rankings, the highest first."""
+def _pick_words(explanations: Iterable[TextExplanation], top: int) -> list[int]:
+    """Numbers of the words with the best rank in any of the explanations, best first."""
     best: dict[int, int] = {}
     for explanation in explanations:
         for place, number in enumerate(explanation.ranking):
@@ -169,13 +169,13 @@ def _standing_out(explanations: Iterable[TextExplanation], top: int) -> list[int
     return sorted(best, key=lambda number: (best[number], number))[:top]
 
 
-def _sign(score: float) -> float:
-    """Full colour for and against, whatever the scale of a method."""
+def _sign_strength(score: float) -> float:
+    """The sign as a strength of colour, since every method has its own scale."""
     return math.copysign(0.2, score) if score else 0.0
 
 
-def _together(explanation: TextExplanation) -> list[str]:
-    """The pairs that do most beyond what each word does alone, where that is sure."""
+def _describe_pairs(explanation: TextExplanation) -> list[str]:
+    """The strongest interactions of two words whose interval excludes 0."""
     scores = [
         (pair, pair.scores[explanation.label])
         for pair in explanation.pairs
@@ -198,7 +198,7 @@ def _together(explanation: TextExplanation) -> list[str]:
 def as_text(explanation: TextExplanation) -> str:
     """What `show` prints, without colours."""
     buffer = io.StringIO()
-    # In a notebook rich would display, and leave nothing in the buffer.
+    # In a notebook rich would display it, and leave the buffer empty.
     console = Console(
         file=buffer, width=100, no_color=True, force_terminal=False, force_jupyter=False
     )
@@ -208,23 +208,23 @@ def as_text(explanation: TextExplanation) -> str:
 
 def _headline(explanation: TextExplanation | ImageExplanation, of: str = "words") -> Text:
     shares = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{one_line(label)} {share:.3f}" for label, share in shares[:5])
-    shown += ", ..." if len(shares) > 5 else ""
+    values = ", ".join(f"{one_line(label)} {share:.3f}" for label, share in shares[:5])
+    values += ", ..." if len(shares) > 5 else ""
     line = Text(one_line(explanation.prediction), style="bold")
-    line.append(f"  ({shown})", style="not bold")
+    line.append(f"  ({values})", style="not bold")
     if explanation.label != explanation.prediction:
         line.append(f"  {of} for and against {one_line(explanation.label)}", style="not bold")
     return line
 
 
-def _highlighted(explanation: TextExplanation) -> Text:
+def _highlight(explanation: TextExplanation) -> Text:
     texts = explanation.texts
     strongest = max(
         (abs(explanation.score_of(word).score) for word in explanation.words), default=0
     )
-    shown = Text()
+    highlighted = Text()
     for part, text in enumerate(texts):
-        line = Text(printable(text))
+        line = Text(replace_controls(text))
         for word in explanation.words:
             if word.part != part:
                 continue
@@ -233,10 +233,10 @@ def _highlighted(explanation: TextExplanation) -> Text:
             elif strongest > 0:
                 score = explanation.score_of(word).score
                 line.stylize(_style(score / strongest), word.start, word.end)
-        shown.append_text(line)
+        highlighted.append_text(line)
         if part < len(texts) - 1:
-            shown.append("\n")
-    return shown
+            highlighted.append("\n")
+    return highlighted
 
 
 def _legend(explanation: TextExplanation) -> Text:
@@ -254,7 +254,7 @@ def _style(strength: float) -> str:
         return ""
     red, green, blue = FOR if strength > 0 else AGAINST
     weight = "bold " if abs(strength) > 0.5 else ""
-    # Fainter words fade towards the background of a dark or light terminal alike.
+    # Towards grey, which is faint on a dark and on a light background.
     fade = 0.35 + 0.65 * abs(strength)
     mixed = [round(128 + (colour - 128) * fade) for colour in (red, green, blue)]
     return f"{weight}rgb({mixed[0]},{mixed[1]},{mixed[2]})" + (
@@ -263,7 +263,7 @@ def _style(strength: float) -> str:
 
 
 def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table:
-    """A line a word: its score, the interval of the score where it says something, and a bar."""
+    """One line per word: its score, its interval where it has one, and a bar."""
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
     table.add_column(unit if unit in ("sentence", "paragraph") else "word")
@@ -287,7 +287,7 @@ def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table
 
 
 def _interval(each: WordScore, *, is_exact: bool) -> str:
-    """The interval of the score; nothing where it is not known."""
+    """The interval of the score as text; empty where it is not known."""
     if is_exact:
         return f"exact  {each.doubt}".rstrip()
     if math.isnan(each.low) or each.low == each.high:

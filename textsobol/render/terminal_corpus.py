@@ -1,4 +1,4 @@
-"""The words of many texts, in a terminal."""
+"""The words of many texts, printed in a terminal."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LABELS = 5
 
 
 def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
-    """Print which words and phrases push to each label, strong ones that are not rare first.
+    """Print the words and phrases that push to each label, strong and frequent ones first.
 
     Args:
         view: the words.
-        console: where to.
-        top: words, and phrases, of each label.
+        console: where to print.
+        top: how many words, and how many phrases, for each label.
     """
     labels = sorted(view.predicted, key=lambda label: -view.predicted[label])[:_LABELS]
     failed = f", {view.failed:,} could not be explained" if view.failed else ""
@@ -38,17 +38,17 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
         for name in ("texts", "times", "mean score", "95 % interval"):
             table.add_column(name, justify="right")
         for words in (view.words, view.phrases):
-            for word in _pushing(words, label, view.least_texts, top):
+            for word in _pick_words(words, label, view.least_texts, top):
                 table.add_row(*_cells(word))
             table.add_section()
         console.print()
         console.print(table)
     console.print()
-    told = f"words and phrases of at least {view.least_texts} texts, strong and not rare first"
-    console.print(told, style="dim", highlight=False, markup=False)
+    note = f"words and phrases of at least {view.least_texts} texts, strong and not rare first"
+    console.print(note, style="dim", highlight=False, markup=False)
 
 
-def _pushing(
+def _pick_words(
     words: Sequence[CorpusWord], label: str, least_texts: int, top: int
 ) -> list[CorpusWord]:
     own = (word for word in words if word.label == label and word.texts >= least_texts)

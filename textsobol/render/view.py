@@ -1,4 +1,4 @@
-"""What a page needs of an explanation: the pieces of its text, and its numbers packed small."""
+"""The data of a page: the pieces of an explanation's text, and its numbers, packed."""
 
 from __future__ import annotations
 
@@ -11,37 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol.render.printable import printable
+from textsobol.render.printable import replace_controls
 from textsobol.render.summary import MEASURES, flip_sentence, summary
 from textsobol.sobol.arrays import Floats
 from textsobol.text import records
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
-    from textsobol.text.records import Measures, Path, Word
+    from textsobol.text.records import Measures, PairScore, Path, Word
 
-# What the page calls the measures; the score of another method than Sobol's is its own.
+# Names of the measures on the page; "own score" is that of a method other than Sobol.
 MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on a scale of its own"}
 _UNITS = {"logit": "log-odds", "probability": "probability"}
-_WORD = "\u2068{}\u2069"  # no text has these two: `printable` takes them out
+_WORD = "\u2068{}\u2069"  # `replace_controls` removes these two from every text
 
-# The order that the page's script knows, in numbers.js.
+# The order that numbers.js expects.
 _FIELDS = (
-    "score",
-    "low",
-    "high",
-    "total",
-    "total_low",
-    "total_high",
-    "first",
-    "first_low",
-    "first_high",
-    "effect",
-    "effect_low",
-    "effect_high",
-    "stability",
-)
-# Fields that change their sign, and their end, between the two labels of a model with two.
+    "score", "low", "high", "total", "total_low", "total_high", "first", "first_low", "first_high",
+    "effect", "effect_low", "effect_high", "stability",
+)  # fmt: skip
+# Fields that are negated, with their ends swapped, for the other of two labels.
 _OPPOSITE = {
     "score": "score",
     "low": "high",
@@ -51,20 +40,20 @@ _OPPOSITE = {
     "effect_high": "effect_low",
 }
 MINUS = "\u2212"
-_FULL = 32767  # the integer that stands for the scale of a field
+_FULL = 32767  # the integer for the scale of a field
 _UNKNOWN = -32768
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of the text as it is shown: a word, or what stands between two.
+    """A piece of the displayed text: a word, or what is between two words.
 
     Attributes:
-        text: without control characters and turns of direction.
+        text: without control characters and changes of direction.
         status: of the word, or ``None`` between words.
         kind: ``for`` or ``against`` the label, ``share`` where the score has no direction, or
             empty where the word hardly matters.
-        strength: how strong its colour is, 0 to 1.
+        strength: opacity of its colour, 0 to 1.
     """
 
     text: str
@@ -74,11 +63,11 @@ class Piece:
 
 
 def parts_of(explanation: TextExplanation, strongest: float | None = None) -> list[list[Piece]]:
-    """The one or two texts of an explanation, cut into pieces.
+    """Cut the one or two texts of an explanation into pieces.
 
     Args:
-        explanation: what is shown.
-        strongest: the score that gets the full colour; by default the explanation's own.
+        explanation: what to display.
+        strongest: the score that gets the full colour; by default the explanation's highest.
     """
     if strongest is None:
         strongest = strongest_of(explanation)
@@ -99,7 +88,7 @@ def shows_probabilities(explanation: TextExplanation) -> bool:
 
 
 def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterator[Piece]:
-    characters = _shown_characters(explanation.texts[part])
+    characters = _clean_characters(explanation.texts[part])
     done = 0
     for word in explanation.words:
         if word.part != part:
@@ -119,81 +108,84 @@ def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterat
 
 
 def is_signed(explanation: TextExplanation) -> bool:
-    """Whether scores tell for from against."""
+    """Whether scores have a direction, for or against."""
     return bool(explanation.settings.get("signed", True))
 
 
-def signed(value: float, digits: int = 3) -> str:
+def format_signed(value: float, digits: int = 3) -> str:
     """The number with its sign; ``0`` where it rounds to that.
 
     Example:
-        >>> signed(0.25), signed(-0.25), signed(-0.0001)
+        >>> format_signed(0.25), format_signed(-0.25), format_signed(-0.0001)
         ('+0.250', '\u22120.250', '0')
     """
     return records.signed(value, digits).replace("-", MINUS)
 
 
 def interval_of(explanation: TextExplanation, own: Measures) -> str:
-    """The interval of a score, as text: nothing where it is not known or has no width."""
+    """The interval of a score as text; empty where it is not known or has no width."""
     doubt = f", {own.doubt}" if own.doubt else ""  # numbers.js has the same rule
     if explanation.is_exact:
         return f"exact{doubt}"
     if not own.high > own.low:
         return ""
-    return f"{signed(own.low)} to {signed(own.high)}{doubt}"
+    return f"{format_signed(own.low)} to {format_signed(own.high)}{doubt}"
 
 
 def unit_of(explanation: TextExplanation) -> str:
-    """What effects and sums are counted in."""
+    """The unit of effects and sums."""
     unit = _UNITS.get(explanation.settings.get("score", ""), "score")
     return f"{unit} difference" if is_contrast(explanation) else unit
 
 
 def is_contrast(explanation: TextExplanation) -> bool:
-    """Whether two labels are compared: their difference is no label, and has no probability."""
+    """Whether two labels are compared: their difference has no probability."""
     return explanation.label not in explanation.probabilities
 
 
 def sums_sentence(explanation: TextExplanation) -> str | None:
-    """How the label's log-odds add up, in plain words."""
+    """How the label's log-odds add up, as a sentence."""
     sums = explanation.sums.get(explanation.label)
     if sums is None:
         return None
     value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
-    # The rest of the rounded numbers, so that they add up as they are read.
+    # From the rounded numbers, so that those on the page add up.
     remainder = value - baseline - additive
     share = ""
-    # Far outside of 0 to 1 it is noise, which estimators other than flip can have much of.
+    # Far outside of 0 to 1 it is noise, as from estimators other than flip.
     if explanation.settings.get("base_masks") != 1 and -0.05 < sums.additive_share < 1.05:
         alone = f"{100 * min(1.0, max(0.0, sums.additive_share)):.0f} %"
         share = f" Words on their own cause {alone} of the variation."
     return (
-        f"How it adds up: {_plain(baseline)} on average over all masks, {signed(additive, 2)} "
-        f"from each word's own effect, {signed(remainder, 2)} from words together, which makes "
-        f"{_plain(value)} ({unit_of(explanation)}).{share}"
+        f"How it adds up: {_format_number(baseline)} on average over all masks, "
+        f"{format_signed(additive, 2)} from each word's own effect, "
+        f"{format_signed(remainder, 2)} from words together, which makes "
+        f"{_format_number(value)} ({unit_of(explanation)}).{share}"
     )
 
 
-def _plain(value: float) -> str:
-    return signed(value, 2).removeprefix("+")
+def _format_number(value: float) -> str:
+    return format_signed(value, 2).removeprefix("+")
 
 
 def sentences_of(explanation: TextExplanation) -> dict[str, list[str]]:
-    """What is said of the label that is explained, by the class of the page's element.
+    """The sentences about the target, by the CSS class of their element.
 
     Every second piece of a sentence, from the second on, is a word of the text.
     """
-    said = {
+    sentences = {
         "summary": summary(explanation, _WORD.format),
         "flip": flip_sentence(explanation, _WORD.format),
         "advice": explanation.advice,
         "sums": sums_sentence(explanation),
     }
-    return {name: re.split("[\u2068\u2069]", text) if text else [] for name, text in said.items()}
+    return {
+        name: re.split("[\u2068\u2069]", text) if text else [] for name, text in sentences.items()
+    }
 
 
 def n_shared(explanation: TextExplanation) -> int:
-    """Number of words that were masked in groups of neighbours."""
+    """Number of words that were masked as groups of neighbours."""
     return sum(word.shared_by > 1 for word in explanation.words)
 
 
@@ -208,34 +200,34 @@ def is_share(explanation: TextExplanation) -> bool:
     return bool(explanation.settings.get("method", "sobol") == "sobol")
 
 
-def shown(text: str) -> str:
-    r"""The text without what would steer a page; lines end as HTML knows them.
+def clean(text: str) -> str:
+    r"""The text without control characters, with line ends as in HTML.
 
     Example:
-        >>> shown("two\r\nlines")
+        >>> clean("two\r\nlines")
         'two\nlines'
     """
-    return "".join(_shown_characters(text))
+    return "".join(_clean_characters(text))
 
 
-def _shown_characters(text: str) -> list[str]:
-    """What is shown of every character: words keep their places, whatever is left out."""
-    clean = list(printable(text))
+def _clean_characters(text: str) -> list[str]:
+    """What is displayed for every character; removed ones are empty, so that words keep places."""
+    characters = list(replace_controls(text))
     for place, character in enumerate(text):
         if character == "\r":
-            clean[place] = "" if text[place + 1 : place + 2] == "\n" else "\n"
-    return clean
+            characters[place] = "" if text[place + 1 : place + 2] == "\n" else "\n"
+    return characters
 
 
 def page_data(explanation: TextExplanation, most_labels: int | None = None) -> dict[str, Any]:
-    """What the page's script works on. Words are known by their place in the text.
+    """The data of the page's script; words are identified by their place in the text.
 
-    What belongs to labels comes as pairs: a label may be called ``constructor``, which no
-    JavaScript object should have for a key.
+    Values of labels come as pairs: a label may be called ``constructor``, which must not become
+    the key of a JavaScript object.
 
     Args:
-        explanation: what is shown.
-        most_labels: labels with numbers, the likeliest; by default all.
+        explanation: what to display.
+        most_labels: how many labels get numbers, the likeliest first; by default all.
     """
     ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
     likeliest = [label for label, _ in ranked if label in explanation.labels][:most_labels]
@@ -244,9 +236,9 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     labels = [(explanation.label, None)] if is_contrast(explanation) else ranked
     scored = [word for word in explanation.words if word.status == "scored"]
     return {
-        "labels": [[shown(name), value] for name, value in labels],
-        "label": shown(explanation.label),
-        "prediction": shown(explanation.prediction),
+        "labels": [[clean(name), value] for name, value in labels],
+        "label": clean(explanation.label),
+        "prediction": clean(explanation.prediction),
         "unit": unit_of(explanation),
         "method": explanation.settings.get("method", ""),
         "isShare": is_share(explanation),
@@ -257,16 +249,10 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "sharedBy": [word.shared_by for word in scored] if n_shared(explanation) else [],
         "numbers": _numbers(scored, likeliest),
         "sentences": [
-            [shown(label), sentences_of(replace(explanation, label=label))] for label in likeliest
+            [clean(label), sentences_of(replace(explanation, label=label))] for label in likeliest
         ],
         "pairs": [
-            [
-                *pair.words,
-                [
-                    [shown(label), [score.effect, *map(finite, (score.low, score.high))]]
-                    for label, score in pair.scores.items()
-                ],
-            ]
+            [*pair.words, [[clean(label), _effect(own)] for label, own in pair.scores.items()]]
             for pair in explanation.pairs
         ],
         "path": None
@@ -275,51 +261,54 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
     }
 
 
+def _effect(score: PairScore) -> list[float | None]:
+    return [score.effect, finite_or_none(score.low), finite_or_none(score.high)]
+
+
 def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) -> dict[str, Any]:
-    """The steps, each with the probabilities of the labels that can be chosen."""
+    """The steps of the path, with the probabilities of the labels that can be selected."""
     labels = [
         label
         for label in dict.fromkeys([path.label, *labels])
         if label in explanation.probabilities
     ]
-
     digits = 3 if shows_probabilities(explanation) else 15
 
     def values(probabilities: Mapping[str, float]) -> list[float]:
         return [round(probabilities[label], digits) for label in labels]
 
     return {
-        "labels": [shown(label) for label in labels],
+        "labels": [clean(label) for label in labels],
         "start": values(explanation.probabilities),
         "steps": [
-            [step.words, values(step.probabilities), shown(step.prediction)] for step in path.steps
+            [step.words, values(step.probabilities), clean(step.prediction)] for step in path.steps
         ],
     }
 
 
 def _numbers(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]]:
-    """By label its packed numbers, or the name of the label whose opposite it is."""
+    """Packed numbers by label, or the name of the label of which they are the opposite."""
     values = [
         np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
         for label in labels
     ]
-    names = [shown(label) for label in labels]
-    if len(labels) == 2 and np.allclose(_opposite(values[0]), values[1], rtol=1e-4, equal_nan=True):
-        return [[names[0], _packed(values[0])], [names[1], names[0]]]
-    return [[name, _packed(own)] for name, own in zip(names, values, strict=True)]
+    names = [clean(label) for label in labels]
+    if len(labels) == 2 and np.allclose(_negate(values[0]), values[1], rtol=1e-4, equal_nan=True):
+        return [[names[0], _pack(values[0])], [names[1], names[0]]]
+    return [[name, _pack(own)] for name, own in zip(names, values, strict=True)]
 
 
-def _opposite(values: Floats) -> Floats:
-    """What speaks for one of two labels speaks against the other."""
+def _negate(values: Floats) -> Floats:
+    """The values of the other of two labels."""
     rows = dict(zip(_FIELDS, values, strict=True))
     return np.array([-rows[_OPPOSITE[n]] if n in _OPPOSITE else rows[n] for n in _FIELDS])
 
 
-def _packed(values: Floats) -> Mapping[str, Any]:
-    """All numbers of a label as 16-bit integers: a report of 500 texts holds a million.
+def _pack(values: Floats) -> Mapping[str, Any]:
+    """Pack the numbers of a label into 16-bit integers: a report of 500 texts has a million.
 
-    Every field has a scale of its own, so that small numbers keep their order; the scale is
-    ``None`` for a field of which nothing is known, which takes no room.
+    Every field has its own scale, so that small numbers keep their order; the scale of a field
+    without values is ``None``, and it takes no space.
     """
     known = np.isfinite(values)
     scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
@@ -335,6 +324,6 @@ def _packed(values: Floats) -> Mapping[str, Any]:
     }
 
 
-def finite(value: float) -> float | None:
-    """The number, or ``None`` for one that JSON does not have."""
+def finite_or_none(value: float) -> float | None:
+    """The number, or ``None`` where JSON has none: NaN and infinities."""
     return value if math.isfinite(value) else None

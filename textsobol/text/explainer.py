@@ -20,6 +20,7 @@ from textsobol.methods.settings import (
 from textsobol.methods.sobol import n_pairs_among
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
+from textsobol.provenance import versions
 from textsobol.text.classifiers import Classifier, Tick
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.game import TextGame
@@ -35,10 +36,9 @@ from textsobol.text.scores import (
 )
 from textsobol.text.window import visible_words
 from textsobol.text.words import Ignore, Segmenter, ignore_predicate, segmenter_for
-from textsobol.versions import versions
 
 if TYPE_CHECKING:
-    from textsobol.corpus.explained import ExplainedTexts
+    from textsobol.corpus.results import ExplainedTexts
 
 
 class TextExplainer:

@@ -1,4 +1,4 @@
-"""What a job left behind, read again."""
+"""The results of a job, read back from disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textsobol.text.explanation import TextExplanation
 
 
 class ExplainedTexts:
-    """Explanations of many texts, read from the disk as they are asked for.
+    """Explanations of many texts, read from disk one by one.
 
     Iterating gives the explanations in the order of the input, without the texts that failed.
 
@@ -24,7 +24,7 @@ class ExplainedTexts:
         manifest: settings, versions, input and model of the job.
         texts: number of texts that are done, those that failed included.
         failed: number of texts that could not be explained.
-        outside: number of texts that are longer than the model's window.
+        outside: number of texts longer than the model's window.
 
     Raises:
         ValueError: when the directory is not that of a job.
@@ -40,10 +40,10 @@ class ExplainedTexts:
                 f"writes them"
             )
         self.manifest = manifest
-        told = [told for _, told in self._whole()]
-        self.texts = sum(int(one["texts"]) for one in told)
-        self.failed = sum(int(one["failed"]) for one in told)
-        self.outside = sum(int(one["outside"]) for one in told)
+        shards = [metadata for _, metadata in self._whole()]
+        self.texts = sum(int(shard["texts"]) for shard in shards)
+        self.failed = sum(int(shard["failed"]) for shard in shards)
+        self.outside = sum(int(shard["outside"]) for shard in shards)
 
     @property
     def is_finished(self) -> bool:
@@ -76,7 +76,7 @@ class ExplainedTexts:
                 yield row["id"], row["error"]
 
     def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
-        """The rows as they are stored, all columns or some of them."""
+        """The stored rows, with all columns or some of them."""
         from pyarrow import parquet
 
         for path in self.paths:
@@ -85,19 +85,19 @@ class ExplainedTexts:
                     yield from batch.to_pylist()
 
     def _whole(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Numbers of the shards that are whole and of this job, with what they say."""
+        """Numbers and metadata of the complete shards of this job."""
         for number in self._shards.numbers():
-            told = self._shards.told(number)
-            if told is not None and told["job"] == self.manifest["job"]:
-                yield number, told
+            metadata = self._shards.told(number)
+            if metadata is not None and metadata["job"] == self.manifest["job"]:
+                yield number, metadata
 
 
 def read_explanations(directory: str | Path) -> ExplainedTexts:
-    """Explanations of many texts, from where a job has written them.
+    """Read the explanations that a job has written.
 
     Args:
-        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written; also
-            one that is not finished yet.
+        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written; the
+            job need not be finished.
 
     Example:
         >>> from textsobol import read_explanations
