@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.reporting import Line
 from benchmarks.runner import AnyInput, progress_bar
@@ -58,13 +59,12 @@ def convergence(
         if store.key_of(named(one, method, number)) not in store.done
     ]
     prepared: tuple[Any, ...] = ()
-    with progress_bar(len(missing), "results") as bar:
-        task = bar.add_task(model, total=len(missing))
+    with progress_bar(len(missing), "results", model) as bar:
         for one, method, number in missing:
             if prepared[:2] != (one.id, method):
                 prepared = (one.id, method, prepare(one, method))
             store.add({**named(one, method, number), **prepared[2](number)})
-            bar.advance(task)
+            bar.update()
 
 
 def sanity(
@@ -107,11 +107,10 @@ def sanity(
 
 def sanity_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
     """Rows of a table: what has become random last, the correlation that is left, of how many."""
-    for stage in dict.fromkeys(line["stage"] for line in lines):
-        own = [line for line in lines if line["stage"] == stage]
-        means = [mean_and_spread(own, name)[0] for name in ("correlation", "absolute")]
-        n_told = sum(line["correlation"] is not None for line in own)
-        yield [stage, *(f"{mean:+.3f}" for mean in means), str(n_told)]
+    columns = ["correlation", "absolute"]
+    found = pd.DataFrame(lines).astype(dict.fromkeys(columns, float))
+    for stage, own in found.groupby("stage", sort=False)[columns]:
+        yield [stage, *(f"{mean:+.3f}" for mean in own.mean()), str(own["correlation"].count())]
 
 
 def told(value: float) -> float | None:
@@ -121,5 +120,5 @@ def told(value: float) -> float | None:
 
 def mean_and_spread(lines: Sequence[Line], name: str) -> tuple[float, float]:
     """Mean and standard deviation of a field, over the lines that tell it."""
-    known = [line[name] for line in lines if line[name] is not None]
-    return (float(np.mean(known)), float(np.std(known))) if known else (np.nan, np.nan)
+    known = pd.Series([line[name] for line in lines], dtype=float)
+    return float(known.mean()), float(known.std(ddof=0))

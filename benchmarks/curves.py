@@ -1,6 +1,7 @@
 """Figures of benchmarks, whose curves are labelled where they end."""
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from scipy.optimize import isotonic_regression
 
 from benchmarks.reading import Drawing
-from benchmarks.reporting import Variant, mean_curve
-from benchmarks.summary import Run, Summary, series_of
+from benchmarks.reporting import mean_curve
+from benchmarks.summary import Run, Variant, by_series, varied_series
 
 # Okabe and Ito's colours without yellow, which is pale on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -46,39 +47,25 @@ class Curve:
     is_level: bool = False  # a height to compare with, from rim to rim
 
 
-def drawn_by_default(run: Run) -> list[Summary]:
-    """Of every method the number of passes with the lowest deletion, where that is usual."""
-    best: dict[tuple[Any, ...], Summary] = {}
-    for summary in _usual(run):
-        series = series_of(summary.variant)
-        if series not in best or summary.deletion.mean < best[series].deletion.mean:
-            best[series] = summary
-    return list(best.values())
-
-
-def _titled(run: Run) -> str:
-    return f"{run.model}, n = {run.n_inputs:,}" if run.reading.shows_n else run.model
-
-
-def _usual(run: Run) -> list[Summary]:
-    return [s for s in run.summaries if run.reading.drawing.is_usual(s.variant)]
-
-
 def deletion_figure(runs: Sequence[Run], draw: Sequence[str] = ()) -> Figure:
     """The mean probability against what is deleted, a panel for every run.
 
     Args:
         runs: what to draw.
-        draw: names of variants; by default the best of every method.
+        draw: names of variants; by default of every usual method the number of passes with the
+            lowest deletion.
     """
     unknown = set(draw) - {variant.name for run in runs for variant in run.variants}
     if unknown:
         raise ValueError(f"no results of {', '.join(sorted(unknown))}")
     panels = []
     for run in runs:
-        named = [s for s in run.summaries if s.variant.name in draw]
-        drawn = named if draw else drawn_by_default(run)
-        panels.append((_titled(run), _deletion_curves(drawn, run.reading.drawing)))
+        drawn = [v for v in run.variants if v.name in draw]
+        if not draw:
+            usual = by_series(v for v in run.variants if run.reading.drawing.is_usual(v))
+            drawn = [min(found, key=lambda v: v.deletion.mean) for found in usual]
+        title = f"{run.model}, n = {run.n_inputs:,}" if run.reading.shows_n else run.model
+        panels.append((title, _deletion_curves(drawn, run.reading.drawing)))
     figure, all_axes = labelled_panels(panels)
     for axes, run, (_, curves) in zip(all_axes, runs, panels, strict=True):
         axes.set_xlabel(run.reading.drawing.x_label)
@@ -89,16 +76,15 @@ def deletion_figure(runs: Sequence[Run], draw: Sequence[str] = ()) -> Figure:
     return figure
 
 
-def _deletion_curves(summaries: Sequence[Summary], drawing: Drawing) -> list[Curve]:
-    variants = [summary.variant for summary in summaries]
+def _deletion_curves(variants: Sequence[Variant], drawing: Drawing) -> list[Curve]:
     curves = []
-    for variant, (colour, dashes) in zip(variants, _styles(variants), strict=True):
-        y = mean_curve([line["deletion"] for line in variant.lines.values()])
+    for variant, style in zip(variants, _styles(variants), strict=True):
+        y = mean_curve(variant.values["curve"])
         label = _described(variant)
         if variant.asked is not None:
             label += f", {drawing.passes_in_words(variant.asked)}"
         x = drawing.x_of(len(y))
-        curves.append(Curve(label, x, y.tolist()[: len(x)], colour, dashes))
+        curves.append(Curve(label, x, y.tolist()[: len(x)], *style))
     return curves
 
 
@@ -129,28 +115,20 @@ def against_passes(axes: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _passes_curves(run: Run) -> list[Curve]:
-    series: dict[tuple[Any, ...], list[Summary]] = {}
-    for summary in _usual(run):
-        if summary.variant.asked is not None:
-            series.setdefault(series_of(summary.variant), []).append(summary)
-    several = [found for found in series.values() if len({s.variant.asked for s in found}) > 1]
-    firsts = [found[0].variant for found in several]
-    curves = []
-    for found, first, (colour, dashes) in zip(several, firsts, _styles(firsts), strict=True):
-        ordered = sorted(found, key=lambda summary: summary.cost)
-        x = [summary.cost for summary in ordered]
-        y = [summary.deletion.mean for summary in ordered]
-        errors = [(summary.deletion.low, summary.deletion.high) for summary in ordered]
-        curves.append(Curve(_described(first), x, y, colour, dashes, errors))
-    drawing = run.reading.drawing
-    levels = [s for s in run.summaries if s.variant.method in drawing.references]
-    return curves + [_level(summary, drawing) for summary in levels]
-
-
-def _level(summary: Summary, drawing: Drawing) -> Curve:
-    label = f"{_described(summary.variant)} ({drawing.passes_in_words(round(summary.cost))})"
-    dashes = "--" if summary.variant.is_attribution else ":"
-    return Curve(label, (), (summary.deletion.mean,), _GREY, dashes, is_level=True)
+    drawing, curves = run.reading.drawing, []
+    varied = varied_series(run)
+    for found, style in zip(varied, _styles([found[0] for found in varied]), strict=True):
+        ordered = sorted(found, key=lambda variant: variant.cost)
+        x, y = [v.cost for v in ordered], [v.deletion.mean for v in ordered]
+        errors = [(v.deletion.low, v.deletion.high) for v in ordered]
+        curves.append(Curve(_described(found[0]), x, y, *style, errors))
+    for variant in run.variants:
+        if variant.method in drawing.references:
+            label = f"{_described(variant)} ({drawing.passes_in_words(round(variant.cost))})"
+            dashes = "--" if variant.is_attribution else ":"
+            level = (variant.deletion.mean,)
+            curves.append(Curve(label, (), level, _GREY, dashes, is_level=True))
+    return curves
 
 
 def _described(variant: Variant) -> str:
@@ -164,11 +142,11 @@ def plain_styles() -> list[tuple[str, Any]]:
 
 def _styles(variants: Sequence[Variant]) -> list[tuple[str, Any]]:
     """Colours and dashes that differ; grey for what is no attribution."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     styles = []
     for variant in variants:
-        number = seen.get(variant.kind, 0)
-        seen[variant.kind] = number + 1
+        number = seen[variant.kind]
+        seen[variant.kind] += 1
         colour = _COLOURS[number % len(_COLOURS)] if variant.is_attribution else _GREY
         styles.append((colour, _DASHES[variant.kind][number >= len(_COLOURS)]))
     return styles
@@ -225,25 +203,14 @@ def write_labels(axes: Axes, curves: Sequence[Curve]) -> None:
         )[0]
         right = 1 + _LEADER / _WIDTH
         axes.plot(
-            [x, 1 + (right - 1) * 0.15, right - 0.012],
-            [end, end, place],
-            transform=axes.transAxes,
-            color=curve.colour,
-            linewidth=0.8,
-            alpha=0.8,
-            clip_on=False,
-            label="_leader",
-        )
+            [x, 1 + (right - 1) * 0.15, right - 0.012], [end, end, place],
+            transform=axes.transAxes, color=curve.colour, linewidth=0.8, alpha=0.8,
+            clip_on=False, label="_leader",
+        )  # fmt: skip
         axes.text(
-            right,
-            place,
-            curve.label,
-            transform=axes.transAxes,
-            va="center",
-            fontsize=_LETTERS,
-            color=_INK,
-            parse_math=False,
-        )
+            right, place, curve.label, transform=axes.transAxes, va="center",
+            fontsize=_LETTERS, color=_INK, parse_math=False,
+        )  # fmt: skip
 
 
 def spread(wanted: Sequence[float], gap: float) -> list[float]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.ways import Way
+from benchmarks.ways import METHODS, Way
 from textsobol.game import ClassifierGame
-from textsobol.methods import METHODS, Attribution
+from textsobol.methods import Attribution
 from textsobol.sobol.arrays import Array, Floats
 
 

@@ -4,47 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.reporting import Line, Variant
+from benchmarks.reporting import Line
+
+if TYPE_CHECKING:
+    from benchmarks.summary import Variant
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number that a line tells.
-
-    Attributes:
-        of: a line to the number, or to ``None`` where the line does not tell it.
-        higher_is_better: its direction.
-        with_interval: whether tables show its interval.
-        title: how tables call it, if not by its name.
-    """
+    """A number that a line tells, or ``None`` where it does not."""
 
     of: Callable[[Line], float | None]
     higher_is_better: bool
-    with_interval: bool = False
-    title: str = ""
+    with_interval: bool = False  # in tables
+    title: str = ""  # in tables, if not its name
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """How figures of deletion look.
-
-    Attributes:
-        x_label: what the deletion curves are drawn against.
-        x_of: the number of points of a curve to the places of those that are drawn, the first.
-        passes_label: what deletion is drawn against in the figure of passes.
-        passes_in_words: so many passes, as labels say it.
-        references: methods whose passes cannot be chosen, drawn as levels.
-        is_usual: whether a variant is drawn unless asked for; all would be too many lines.
-    """
+    """How figures of deletion look."""
 
     x_label: str
-    x_of: Callable[[int], Sequence[float]]
+    x_of: Callable[[int], Sequence[float]]  # points of a curve to the places of those drawn
     passes_label: str
     passes_in_words: Callable[[float], str]
-    references: Sequence[str]
-    is_usual: Callable[[Variant], bool]
+    references: Sequence[str]  # methods whose passes cannot be chosen, drawn as levels
+    is_usual: Callable[[Variant], bool]  # drawn unless asked for; all would be too many lines
 
 
 @dataclass(frozen=True)

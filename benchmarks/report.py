@@ -13,16 +13,9 @@ from textsobol.render.page import environment_of
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture beside the report.
+    """A picture beside the report."""
 
-    Attributes:
-        name: of its file.
-        title: a few words.
-        caption: a sentence on what it shows.
-        png: the picture.
-    """
-
-    name: str
+    name: str  # of its file
     title: str
     caption: str
     png: bytes = b""
@@ -60,19 +53,14 @@ class Report:
 
     def html(self) -> str:
         """The report as one page that fetches nothing."""
-        return (
-            environment_of("benchmarks")
-            .get_template("report.html.j2")
-            .render(
-                title=self.title,
-                reading=self.reading,
-                tables=self.tables,
-                paper=self.paper,
-                plots=[
-                    (plot.caption, base64.b64encode(plot.png).decode("ascii"))
-                    for plot in self.plots
-                ],
-            )
+        template = environment_of("benchmarks").get_template("report.html.j2")
+        plots = [(plot.caption, base64.b64encode(plot.png).decode("ascii")) for plot in self.plots]
+        return template.render(
+            title=self.title,
+            reading=self.reading,
+            tables=self.tables,
+            paper=self.paper,
+            plots=plots,
         )
 
     def write(self, out: Path, csv: str) -> None:

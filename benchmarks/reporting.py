@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
+from scipy.stats import bootstrap
+
+from textsobol.sobol.arrays import Floats
 
 RESAMPLES = 10_000
 _DRAWN_AT_ONCE = 2**20  # numbers in memory, whatever the number of inputs
-# What looks for good deletions, and what knows nothing, explain nothing: they are only limits.
-_NO_ATTRIBUTION = ("search", "baseline")
 
 Line = Mapping[str, Any]
 
@@ -29,25 +30,6 @@ class Results:
     settings: Mapping[str, Any]
     lines: Sequence[Line]
     commands: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A method with its settings, and what it came to on every input."""
-
-    method: str
-    name: str
-    title: str
-    kind: str
-    keep: float | None
-    asked: float | None  # passes, where a method can choose
-    score: str | None
-    lines: Mapping[str, Line]
-
-    @property
-    def is_attribution(self) -> bool:
-        """Whether it explains, rather than marks what the best or the worst could be."""
-        return self.kind not in _NO_ATTRIBUTION
 
 
 @dataclass(frozen=True)
@@ -122,58 +104,11 @@ def read_results(path: Path) -> Results:
     if not lines or "settings" not in lines[0]:
         raise ValueError(f"{path} does not begin with a header of settings")
     headers = [line["settings"] for line in lines if "settings" in line]
-    commands = dict.fromkeys(str(header.get("_command", "")) for header in headers)
-    return Results(
-        headers[-1],
-        [line for line in lines if "settings" not in line],
-        [command for command in commands if command],
-    )
+    commands = dict.fromkeys(header["_command"] for header in headers if header.get("_command"))
+    return Results(headers[-1], [line for line in lines if "settings" not in line], list(commands))
 
 
-def by_variant(lines: Iterable[Line], *, of: str, asked: str = "") -> list[Variant]:
-    """Group lines by method and variant, in the order in which they come first.
-
-    Raises:
-        ValueError: if an input comes twice for a variant.
-
-    Args:
-        lines: of a file of results.
-        of: the field that names the input, such as ``"review"``.
-        asked: the field with the passes that were asked for, if there is one.
-
-    Example:
-        >>> line = {"method": "lime", "variant": "4", "title": "LIME", "kind": "black box",
-        ...         "review": "test-17", "rows": 496}
-        >>> [variant] = by_variant([line, {**line, "review": "test-18"}], of="review")
-        >>> variant.title, list(variant.lines)
-        ('LIME', ['test-17', 'test-18'])
-    """
-    grouped: dict[tuple[str, str], dict[str, Line]] = {}
-    for line in lines:
-        own = grouped.setdefault((line["method"], line["variant"]), {})
-        if line[of] in own:
-            raise ValueError(f"{line['variant']}: two results for {line[of]}")
-        own[line[of]] = line
-    return [_variant(found, asked) for found in grouped.values()]
-
-
-def _variant(lines: Mapping[str, Line], asked: str) -> Variant:
-    first = next(iter(lines.values()))
-    return Variant(
-        method=first["method"],
-        name=first["variant"],
-        title=first["title"],
-        kind=first["kind"],
-        keep=first.get("keep"),
-        asked=first.get(asked),
-        score=first.get("score"),
-        lines=lines,
-    )
-
-
-def mean_with_interval(
-    values: Sequence[float] | npt.NDArray[np.float64], seed: int = 0
-) -> Estimate:
+def mean_with_interval(values: Any, seed: int = 0) -> Estimate:
     """The mean and its 95 % interval: percentiles of the means of inputs drawn again.
 
     Example:
@@ -184,17 +119,17 @@ def mean_with_interval(
     n = len(numbers)
     if n == 0:
         raise ValueError("a mean needs at least one value")
-    mean = float(numbers.mean())
     if n == 1:
-        return Estimate(mean, float("nan"), float("nan"), 1)
-    rng = np.random.default_rng(seed)
-    at_once = max(1, _DRAWN_AT_ONCE // n)
-    means = np.empty(RESAMPLES)
-    for start in range(0, RESAMPLES, at_once):
-        part = means[start : start + at_once]
-        part[:] = numbers[rng.integers(n, size=(len(part), n))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Estimate(mean, float(low), float(high), n)
+        return Estimate(float(numbers[0]), np.nan, np.nan, 1)
+    low, high = bootstrap(
+        (numbers,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=max(1, _DRAWN_AT_ONCE // n),
+        method="percentile",
+        rng=seed,
+    ).confidence_interval
+    return Estimate(float(numbers.mean()), float(low), float(high), n)
 
 
 def paired_difference(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Estimate:
@@ -208,55 +143,40 @@ def paired_difference(a: Mapping[str, float], b: Mapping[str, float], seed: int 
         >>> difference.mean, difference.n
         (-0.375, 2)
     """
-    common = [key for key in a if key in b]
-    if not common:
+    both = pd.DataFrame({"a": pd.Series(a), "b": pd.Series(b)}).reindex(list(a.keys())).dropna()
+    if both.empty:
         raise ValueError("the two have no input in common")
-    return mean_with_interval([a[key] - b[key] for key in common], seed)
+    return mean_with_interval(both["a"] - both["b"], seed)
 
 
-def mean_curve(curves: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
+def mean_curve(curves: Iterable[Sequence[float]]) -> Floats:
     """The mean of curves that may end early, as those of short texts; they stay at their end.
-
-    Leaving them out where they have ended would change what the mean is over, and make it jump.
 
     Example:
         >>> mean_curve([[1.0, 0.5], [1.0, 1.0, 0.0]])
         array([1.  , 0.75, 0.25])
     """
+    # Leaving them out where they have ended would change what the mean is over, and make it jump.
     longest = max(map(len, curves))
     return np.mean([[*curve, *[curve[-1]] * (longest - len(curve))] for curve in curves], axis=0)
 
 
 def places(
-    values: Sequence[float],
-    *,
-    higher_is_better: bool,
-    eligible: Sequence[bool] | None = None,
-    digits: int = 3,
+    values: Sequence[float], *, higher_is_better: bool, eligible: Sequence[bool] | None = None
 ) -> list[int]:
     """Which values of a column are the best (1), the second best (2), or neither (0).
 
-    Args:
-        values: the column.
-        higher_is_better: whether the best is the highest.
-        eligible: which of them take part; by default all.
-        digits: what is shown; values that look the same share a place.
+    Values that look the same in the table share a place; what is not eligible has none.
 
     Example:
         >>> places([0.5, 0.4001, 0.4, 0.1], higher_is_better=False,
         ...        eligible=[True, True, True, False])
         [2, 1, 1, 0]
     """
-    takes_part = [True] * len(values) if eligible is None else eligible
-    shown = [round(value, digits) for value in values]
-    ranked = sorted(
-        {value for value, takes in zip(shown, takes_part, strict=True) if takes},
-        reverse=higher_is_better,
-    )[:2]
-    return [
-        ranked.index(value) + 1 if takes and value in ranked else 0
-        for value, takes in zip(shown, takes_part, strict=True)
-    ]
+    shown = pd.Series([round(value, 3) for value in values])
+    taking_part = shown if eligible is None else shown[list(eligible)]
+    ranks = taking_part.rank(method="dense", ascending=not higher_is_better)
+    return [int(rank) if rank <= 2 else 0 for rank in ranks.reindex(shown.index)]
 
 
 def decimal(value: float, digits: int = 3, *, sign: bool = False) -> str:

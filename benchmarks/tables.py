@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from benchmarks.reading import Reading
 from benchmarks.reporting import (
@@ -20,7 +20,7 @@ from benchmarks.reporting import (
     places,
     read_results,
 )
-from benchmarks.summary import GROUPS, Run, Summary, find, series_of
+from benchmarks.summary import GROUPS, Run, Variant, by_series, find
 
 PaperRow = tuple[str, str, str | None]
 """A method of a paper: how it is called there, our method, and its variant or ``None`` for any."""
@@ -43,60 +43,50 @@ def table_of(run: Run, title: str = "") -> Table:
     """A run as a table, with the best and second best of every metric marked.
 
     A variant that has not seen all inputs is shown, but not marked: its inputs may be easier.
-
-    Args:
-        run: what to show.
-        title: by default the name of the model.
     """
-    reading = run.reading
-    takes_part = [s.variant.is_attribution for s in run.summaries]
+    reading, compared = run.reading, run.compared
+    takes_part = [v.is_attribution for v in run.variants]
     columns = [
-        _column([s.metrics[name] for s in run.summaries], name, reading, takes_part)
+        _column([v.metrics[name] for v in run.variants], name, reading, takes_part)
         for name in reading.values
     ]
     groups: dict[str, list[list[Cell]]] = {}
-    for s, (deletion, *others) in zip(run.summaries, zip(*columns, strict=True), strict=True):
-        keep = Cell("" if s.variant.keep is None else f"{s.variant.keep:g}")
+    for v, (deletion, *others) in zip(run.variants, zip(*columns, strict=True), strict=True):
+        keep = Cell("" if v.keep is None else f"{v.keep:g}")
         row = [
-            Cell(s.variant.title),
+            Cell(v.title),
             *([keep] if reading.keeps else []),
-            Cell(f"{s.cost:,.{reading.cost_digits}f}"),
+            Cell(f"{v.cost:,.{reading.cost_digits}f}"),
             deletion,
-            *(_signed(s.differences[name], reading) for name in reading.differences),
+            *(_signed(v.difference(compared[name]), reading) for name in reading.differences),
             *others,
-            Cell(f"{len(s.variant.lines):,}"),
+            Cell(f"{len(v):,}"),
         ]
-        groups.setdefault(GROUPS[s.variant.kind], []).append(row)
+        groups.setdefault(GROUPS[v.kind], []).append(row)
     first, *rest = [
         f"{value.title or name} {'↑' if value.higher_is_better else '↓'}"
         for name, value in reading.values.items()
     ]
-    keep_header = ["keep"] if reading.keeps else []
-    before = ["method", *keep_header, reading.cost_name]
+    before = ["method", *(["keep"] if reading.keeps else []), reading.cost_name]
     header = [*before, first, *reading.differences.values(), *rest, f"{reading.of}s"]
     return Table(title or run.model, _caption(run), header, list(groups.items()))
 
 
 def passes_table(run: Run) -> Table:
     """Deletion of every method, by the passes that were asked for; see `over_passes`."""
-    reading = run.reading
-    series: dict[tuple[Any, ...], dict[float | None, Estimate]] = {}
-    for s in run.summaries:
-        series.setdefault(series_of(s.variant), {})[s.variant.asked] = s.deletion
-    asked = sorted({s.variant.asked for s in run.summaries if s.variant.asked is not None})
+    reading, series = run.reading, by_series(run.variants)
+    by_asked = [{v.asked: v.deletion for v in found} for found in series]
+    asked = sorted({v.asked for v in run.variants if v.asked is not None})
     columns = [
         _column(
-            [found.get(number) for found in series.values()],
-            "deletion",
-            reading,
-            [True] * len(series),
+            [found.get(number) for found in by_asked], "deletion", reading, [True] * len(series)
         )
         for number in asked
     ]
-    alone = [Cell(decimal(f[None].mean) if None in f else "") for f in series.values()]
+    alone = [Cell(decimal(found[None].mean) if None in found else "") for found in by_asked]
     rows = [
-        [Cell(title), own, *cells]
-        for (_, title, *_), own, *cells in zip(series, alone, *columns, strict=True)
+        [Cell(found[0].title), own, *cells]
+        for found, own, *cells in zip(series, alone, *columns, strict=True)
     ]
     header = ["method", "its own number", *(f"{number:g}" for number in asked)]
     inputs = f"{run.n_inputs:,} {reading.of}s"
@@ -117,10 +107,8 @@ def _column(
         eligible=[n >= 0 and n == max(seen) for n in seen],
     )
     return [
-        Cell(decimal(estimate.mean), place, _after(estimate, reading, value.with_interval))
-        if estimate
-        else Cell("")
-        for estimate, place in zip(estimates, found, strict=True)
+        Cell(decimal(e.mean), place, _after(e, reading, value.with_interval)) if e else Cell("")
+        for e, place in zip(estimates, found, strict=True)
     ]
 
 
@@ -133,25 +121,24 @@ def _signed(difference: Estimate | None, reading: Reading) -> Cell:
 
 def _after(estimate: Estimate, reading: Reading, with_interval: bool, *, sign: bool = False) -> str:
     """What stands beside a figure: its interval, and the number of inputs."""
-    told = [interval(estimate, sign=sign)] if with_interval else []
-    told += [f"n = {estimate.n:,}"] if reading.shows_n else []
-    return ", ".join(part for part in told if part)
+    shown = [interval(estimate, sign=sign)] if with_interval else []
+    shown += [f"n = {estimate.n:,}"] if reading.shows_n else []
+    return ", ".join(part for part in shown if part)
 
 
 def _caption(run: Run) -> str:
     """What was run; the commands stand below it."""
     settings, inputs = run.settings, f"{run.reading.of}s"
-    versions = settings.get("versions") or {}
     said = [
         f"Model {run.model}",
         f"data {settings.get('data')}",
         f"{run.n_inputs:,} {inputs}{run.reading.described(settings)}",
         f"accuracy {100 * run.accuracy:.1f} % on these {inputs}",
         f"seed {settings.get('seed')}",
-        *(f"{name} {version}" for name, version in versions.items()),
+        *(f"{name} {version}" for name, version in (settings.get("versions") or {}).items()),
     ]
     caption = ", ".join(said) + "."
-    if len({len(variant.lines) for variant in run.variants}) > 1:
+    if len(set(map(len, run.variants))) > 1:
         caption += f" Variants that have not seen all {inputs} are not marked."
     return caption
 
@@ -166,45 +153,28 @@ def beside_the_paper(
     metric: str = "deletion",
     n: int = 0,
 ) -> Table:
-    """A paper's numbers beside the same of ours.
-
-    Args:
-        title: of the table.
-        caption: what is said below the title.
-        rows: the methods.
-        paper: columns of the paper's numbers, one for each row; ``None`` for what is only ours.
-        runs: columns of ours; at least one.
-        metric: what is compared.
-        n: inputs that the paper's numbers are means over.
-    """
+    """A paper's numbers, means over n inputs or ``None``, beside the same of ours."""
     columns: list[list[Estimate | None]] = [
         [None if value is None else Estimate(value, math.nan, math.nan, n) for value in values]
         for values in paper.values()
     ]
-    columns += [[_metric_of(run, metric, method, name) for _, method, name in rows] for run in runs]
+    for run in runs:
+        found = [find(run.variants, method, name) for _, method, name in rows]
+        columns.append([variant.metrics[metric] if variant else None for variant in found])
     takes_part = [method != "random" for _, method, _ in rows]
     cells = [_column(column, metric, runs[0].reading, takes_part) for column in columns]
     made = [[Cell(name), *row] for (name, _, _), *row in zip(rows, *cells, strict=True)]
     return Table(title, caption, ["method", *paper, *(run.model for run in runs)], [("", made)])
 
 
-def _metric_of(run: Run, metric: str, method: str, name: str | None) -> Estimate | None:
-    found = find(run.variants, method, name)
-    return next((s.metrics[metric] for s in run.summaries if s.variant is found), None)
-
-
 def csv_of(runs: Sequence[Run]) -> str:
     """Every number of every variant, unrounded, with the intervals of all metrics."""
-    rows = [_csv_row(run, summary) for run in runs for summary in run.summaries]
-    file = io.StringIO()
-    writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
+    rows = [_csv_row(run, variant) for run in runs for variant in run.variants]
+    return str(pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n"))
 
 
-def _csv_row(run: Run, summary: Summary) -> dict[str, Any]:
-    variant, reading = summary.variant, run.reading
+def _csv_row(run: Run, variant: Variant) -> dict[str, Any]:
+    reading = run.reading
     cost = reading.cost_name.replace(" ", "_")
     row: dict[str, Any] = {
         "model": run.model,
@@ -215,14 +185,13 @@ def _csv_row(run: Run, summary: Summary) -> dict[str, Any]:
         "score": variant.score,
         "keep": variant.keep,
         f"{cost}_asked": variant.asked,
-        cost: summary.cost,
-        f"{reading.of}s": len(variant.lines),
+        cost: variant.cost,
+        f"{reading.of}s": len(variant),
     }
-    differences = {f"difference_to_{name}": found for name, found in summary.differences.items()}
-    for name, found in {**summary.metrics, **differences}.items():
-        row[name] = found.mean if found else None
-        row[f"{name}_low"] = found.low if found else None
-        row[f"{name}_high"] = found.high if found else None
-        if reading.shows_n:
-            row[f"{name}_n"] = found.n if found else None
+    differences = {
+        f"difference_to_{name}": variant.difference(other) for name, other in run.compared.items()
+    }
+    ends = {"": "mean", "_low": "low", "_high": "high"} | ({"_n": "n"} if reading.shows_n else {})
+    for name, found in {**variant.metrics, **differences}.items():
+        row |= {f"{name}{end}": getattr(found, field, None) for end, field in ends.items()}
     return row

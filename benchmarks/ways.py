@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textsobol.methods import METHODS
+from benchmarks.rivals import RIVALS
+from textsobol.methods import METHODS as OWN_METHODS
+
+METHODS = {**OWN_METHODS, **RIVALS}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ def report_of(
     tables: list[tuple[Table, Sequence[str]]] = []
     for run, fewer in zip(runs, common, strict=True):
         tables.append((table_of(run), run.commands))
-        if len({len(variant.lines) for variant in run.variants}) > 1:
+        if len(set(map(len, run.variants))) > 1:
             title = f"{run.model}, on the {fewer.n_inputs:,} images that all have seen"
             tables.append((table_of(fewer, title), ()))
     tables += [(convergence_table(results), results.commands) for results in converged]

@@ -15,9 +15,9 @@ from benchmarks.passes import Memory, explained, scores_of
 from benchmarks.provenance import command_of, versions_of, weights_of, without_place
 from benchmarks.runner import fill, seed_of
 from benchmarks.store import Store
+from benchmarks.ways import METHODS
 from textsobol import ImageExplainer
 from textsobol.image.game import ImageGame
-from textsobol.methods import METHODS
 from textsobol.metrics import pixel_faithfulness, points_at
 from textsobol.sobol.arrays import Floats
 

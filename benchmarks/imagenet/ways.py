@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.ways import Way
-from textsobol.methods import METHODS
+from benchmarks.ways import METHODS, Way
 from textsobol.methods.gradients import SAMPLES, STEPS
 
 PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base rows N of the paper's ablation

@@ -115,11 +115,10 @@ def _fill(
 ) -> None:
     names = {review.id: {"model": model, "review": review.id} for review in reviews}
     missing = [one for one in reviews if store.key_of(names[one.id]) not in store.done]
-    with progress_bar(len(missing), what) as bar:
-        task = bar.add_task(model, total=len(missing))
+    with progress_bar(len(missing), what, model) as bar:
         for review in missing:
             store.add({**names[review.id], **explain(review)})
-            bar.advance(task)
+            bar.update()
 
 
 def _cost(explanation: TextExplanation) -> dict[str, Any]:

@@ -21,13 +21,11 @@ from benchmarks.reporting import (
     Cell,
     Estimate,
     Table,
-    Variant,
     decimal,
     interval,
-    paired_difference,
     places,
 )
-from benchmarks.summary import Run, Summary, on_common_inputs, summarise
+from benchmarks.summary import Run, Variant, on_common_inputs
 
 OURS = "sobol"
 ATTRIBUTIONS, OTHERS = "attributions", "searches, and a random order"
@@ -84,11 +82,11 @@ def columns_of(run: Run) -> dict[float, Run]:
     for asked in sorted({v.asked for v in run.variants if v.asked is not None}):
         ours = [v for v in run.variants if v.asked == asked and v.method == OURS]
         others = [v for v in run.variants if v.asked in (asked, None) and v.method != OURS]
-        most = max((len(v.lines) for v in others if v.asked == asked), default=0)
-        full = [v for v in others if len(v.lines) >= _MOST_OF_THEM * most]
+        most = max((len(v) for v in others if v.asked == asked), default=0)
+        full = [v for v in others if len(v) >= _MOST_OF_THEM * most]
         if not ours or not full:
             continue
-        column = on_common_inputs(_with(run, [*ours, *full]))
+        column = on_common_inputs(run.of([*ours, *full]))
         if column.n_inputs >= _FEWEST:
             found[asked] = column
     return found
@@ -116,48 +114,39 @@ def differences_table(run: Run) -> Table:
 
 
 def _difference(theirs: Variant, ours: Variant | None) -> Cell:
-    if ours is None or not theirs.lines.keys() & ours.lines.keys():
+    found = theirs.difference(ours)
+    if found is None:
         return Cell("")
-    found = paired_difference(_deletions(theirs), _deletions(ours))
     after = f"{interval(found, sign=True)}, n = {found.n}"
     return Cell(decimal(found.mean, sign=True), after=after)
 
 
-def _deletions(variant: Variant) -> dict[str, float]:
-    return {
-        one: sum(line["deletion"]) / len(line["deletion"]) for one, line in variant.lines.items()
-    }
-
-
-def way(summary: Summary, column: Run) -> float | None:
+def way(variant: Variant, column: Run) -> float | None:
     """Share of the distance from occlusion to greedy search that a method has come."""
-    by_method = {s.variant.method: s.deletion.mean for s in column.summaries}
+    by_method = {v.method: v.deletion.mean for v in column.variants}
     if not {"occlusion", "greedy"} <= by_method.keys():
         return None
     far = by_method["occlusion"] - by_method["greedy"]
-    return (by_method["occlusion"] - summary.deletion.mean) / far if far else None
+    return (by_method["occlusion"] - variant.deletion.mean) / far if far else None
 
 
 def _table(run: Run, columns: dict[float, Run], metric: str) -> Table:
     value = run.reading.values[metric]
-    seen = {s.variant.title for column in columns.values() for s in column.summaries}
+    seen = {v.title for column in columns.values() for v in column.variants}
     titles = [title for title in _titles(run) if title in seen]
     rows: list[list[Cell]] = [[Cell(title)] for title in titles]
     counts = [Cell("reviews")]
     for column in columns.values():
-        by_title = {s.variant.title: s for s in column.summaries}
+        by_title = {v.title: v for v in column.variants}
         found = [by_title.get(title) for title in titles]
-        estimates = [s.metrics[metric] if s else None for s in found]
+        estimates = [v.metrics[metric] if v else None for v in found]
         ranks = places(
             [estimate.mean if estimate else 0.0 for estimate in estimates],
             higher_is_better=value.higher_is_better,
-            eligible=[
-                s is not None and s.variant.asked is not None and s.variant.is_attribution
-                for s in found
-            ],
+            eligible=[v is not None and v.asked is not None and v.is_attribution for v in found],
         )
-        for row, summary, estimate, place in zip(rows, found, estimates, ranks, strict=True):
-            row.append(_cell(summary, estimate, place, column if metric == "deletion" else None))
+        for row, variant, estimate, place in zip(rows, found, estimates, ranks, strict=True):
+            row.append(_cell(variant, estimate, place, column if metric == "deletion" else None))
         counts.append(Cell(f"{column.n_inputs}"))
     settings = run.settings
     caption = (
@@ -181,13 +170,13 @@ def _grouped(run: Run, rows: Mapping[str, list[Cell]]) -> list[tuple[str, list[l
 
 
 def _cell(
-    summary: Summary | None, estimate: Estimate | None, place: int, column: Run | None
+    variant: Variant | None, estimate: Estimate | None, place: int, column: Run | None
 ) -> Cell:
-    if summary is None or estimate is None:
+    if variant is None or estimate is None:
         return Cell("")
     if column is None:
         return Cell(decimal(estimate.mean), place)
-    share = way(summary, column)
+    share = way(variant, column)
     after = [interval(estimate), *([] if share is None else [f"{100 * share:.0f} %"])]
     return Cell(decimal(estimate.mean), place, ", ".join(after))
 
@@ -209,7 +198,7 @@ def _drawn(run: Run) -> Run:
     full = {
         v.name for c in columns.values() if c.n_inputs >= _MOST_OF_THEM * most for v in c.variants
     }
-    return on_common_inputs(_with(run, [v for v in run.variants if v.name in full]))
+    return on_common_inputs(run.of([v for v in run.variants if v.name in full]))
 
 
 def _black_boxes(run: Run) -> Run:
@@ -225,8 +214,4 @@ def _black_boxes(run: Run) -> Run:
     reading = replace(run.reading, drawing=replace(drawing, is_usual=is_listed))
     found = [v for v in run.variants if v.kind != "white box" and is_listed(v)]
     ordered = sorted(found, key=lambda variant: variant.method != OURS)
-    return _with(replace(run, reading=reading), ordered)
-
-
-def _with(run: Run, variants: Sequence[Variant]) -> Run:
-    return replace(run, summaries=summarise(variants, run.reading))
+    return replace(run, reading=reading).of(ordered)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reading import Drawing, Reading, Value
-from benchmarks.reporting import Line, Variant
-from benchmarks.summary import Run
+from benchmarks.reporting import Line
+from benchmarks.summary import Run, Variant
 from benchmarks.summary import load as load_runs
 from textsobol.metrics.faithfulness import METRICS
 

@@ -34,8 +34,7 @@ def seeds(
         for review in reviews
         if store.key_of({"model": model, "review": review.id}) not in store.done
     ]
-    with progress_bar(len(missing), "reviews") as bar:
-        task = bar.add_task(model, total=len(missing))
+    with progress_bar(len(missing), "reviews", model) as bar:
         for review in missing:
             both = [explainer(review.text, seed=seed_of(review, seed + k)) for k in range(2)]
             found = agreement(*map(_scores, both))
@@ -44,7 +43,7 @@ def seeds(
             store.add(
                 {"model": model, "review": review.id, "words": n_words, "rows": rows, **found}
             )
-            bar.advance(task)
+            bar.update()
 
 
 def agreement(one: Floats, other: Floats) -> Mapping[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.ways import Way
-from textsobol.methods import METHODS, TEXT_METHODS
+from benchmarks.ways import METHODS, Way
 
 ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
@@ -88,7 +87,8 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    return [*ESTIMATORS, PATH, SHARED, *(name for name in TEXT_METHODS if name != "sobol")]
+    others = [name for name, method in METHODS.items() if not method.pictures_only]
+    return [*ESTIMATORS, PATH, SHARED, *(name for name in others if name != "sobol")]
 
 
 def _other(method: str, name: str, rows: int | None) -> WordWay:

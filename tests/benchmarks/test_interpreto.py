@@ -83,7 +83,7 @@ def test_its_results_stand_beside_those_of_others(model: Path, data: Path, tmp_p
     assert one[1:] == other[1:], "the seed fixes the answer"
     assert len(one) == 1 + 2 * 2 * len(METHODS)
     (both,) = load([tmp_path / "tiny-bert.jsonl", files[0]])
-    deletion = {s.variant.name: s.deletion.mean for s in both.summaries}
+    deletion = {v.name: v.deletion.mean for v in both.variants}
     # The model counts good and bad words: a regression on enough masks finds them.
     for name in ("interpreto_lime-64", "interpreto_kernel_shap-64"):
         assert deletion[name] == pytest.approx(deletion["occlusion"], abs=0.02)

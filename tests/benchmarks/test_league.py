@@ -52,7 +52,7 @@ def test_a_column_has_what_has_seen_the_most_reviews(tmp_path: Path) -> None:
     assert asked == 4
     assert column.n_inputs == 3
     assert {v.method for v in column.variants} == {"sobol", "lime", "occlusion", "greedy"}
-    ways = {s.variant.method: way(s, column) for s in column.summaries}
+    ways = {v.method: way(v, column) for v in column.variants}
     assert ways == pytest.approx({"sobol": 0.75, "lime": 0.25, "occlusion": 0.0, "greedy": 1.0})
 
 

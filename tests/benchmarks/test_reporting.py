@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from benchmarks import reporting
+from benchmarks.imdb.reading import READING
 from benchmarks.reporting import (
     Cell,
-    by_variant,
     mean_curve,
     mean_with_interval,
     paired_difference,
     places,
     read_results,
 )
+from benchmarks.summary import by_variant
 from tests.benchmarks.samples import line, written
 
 
@@ -149,7 +150,7 @@ def test_another_broken_line_and_a_missing_header_are_told(tmp_path: Path) -> No
 def test_a_review_that_comes_twice_is_refused() -> None:
     lines = [line("a", [0.5]), line("b", [0.25]), line("a", [0.75])]
     with pytest.raises(ValueError, match="two results for a"):
-        by_variant(lines, of="review")
+        by_variant(lines, READING)
 
 
 def test_every_start_of_a_run_leaves_its_command(tmp_path: Path) -> None:

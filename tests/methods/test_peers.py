@@ -50,6 +50,12 @@ def shapley(game: Game) -> Floats:
     return np.array(exact)
 
 
+def ends(game: Game) -> tuple[Floats, Floats]:
+    d = game.n_features
+    whole, empty = np.asarray(game.black_box(np.array([[True] * d, [False] * d])))
+    return whole, empty
+
+
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
 def test_kernel_shap_with_all_masks_is_exact(n_features: int) -> None:
     game = tangled(n_features, n_features)

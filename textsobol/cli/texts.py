@@ -277,9 +277,7 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Methods, with spaces or commas: sobol, occlusion, lime, kernel_shap, "
-            "permutation_shap, partition_shap, shapiq_kernel, shapiq_kadd, shapiq_svarm, "
-            "proxyspex, captum_kernel_shap, captum_shapley, rise, saliency, gradient_input, "
-            "smoothgrad, "
+            "permutation_shap, partition_shap, rise, saliency, gradient_input, smoothgrad, "
             "integrated_gradients, greedy, random.",
             show_default="sobol occlusion",
         ),

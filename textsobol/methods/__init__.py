@@ -3,20 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from textsobol.methods.captum_peers import captum_kernel_shap, captum_shapley
 from textsobol.methods.contract import Attribution, Differentiable, Game, Method
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
-from textsobol.methods.layers import deconvnet, gradcam, guided_backprop
+from textsobol.methods.layers import gradcam
 from textsobol.methods.peers import kernel_shap, lime, partition_shap, permutation_shap
 from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
 from textsobol.methods.rise import rise
-from textsobol.methods.shapiq_peers import (
-    proxyspex,
-    proxyspex_least,
-    shapiq_kadd,
-    shapiq_kernel,
-    shapiq_svarm,
-)
 from textsobol.methods.sobol import sobol, stages
 
 __all__ = [
@@ -52,17 +44,8 @@ def _search(n_features: int) -> int:
     return 1 + min(GREEDY_DELETIONS, n_features) * n_features
 
 
-def _of_any_number(title: str, attribute: Callable[..., Attribution]) -> Method:
-    """A black box that can do with the whole input and the empty one."""
-    return Method(title, attribute, "black box", lambda d: 2)
-
-
 def _gradient(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
     return Method(title, attribute, "white box", _none, _none, finest=True, **others)
-
-
-def _layers(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
-    return _gradient(title, attribute, is_signed=False, pictures_only=True, **others)
 
 
 METHODS: dict[str, Method] = {
@@ -76,9 +59,9 @@ METHODS: dict[str, Method] = {
     "gradient_input": _gradient("Gradient x Input", gradient_input),
     "smoothgrad": _gradient("SmoothGrad", smoothgrad, is_signed=False),
     "integrated_gradients": _gradient("Integrated gradients", integrated_gradients),
-    "guided_backprop": _layers("Guided backprop", guided_backprop),
-    "deconvnet": _layers("Deconvnet", deconvnet),
-    "gradcam": _layers("Grad-CAM", gradcam, options=("layer",)),
+    "gradcam": _gradient(
+        "Grad-CAM", gradcam, is_signed=False, pictures_only=True, options=("layer",)
+    ),
     "occlusion": Method("Occlusion", occlusion, "black box", lambda d: d + 1, lambda d: d + 1),
     "rise": Method("RISE", rise, "black box", lambda d: 2, finest=True),
     "lime": Method("LIME", lime, "black box", lambda d: 2),
@@ -86,15 +69,7 @@ METHODS: dict[str, Method] = {
     "permutation_shap": Method(
         "Permutation SHAP", permutation_shap, "black box", lambda d: 2 * d + 1
     ),
-    "partition_shap": _of_any_number("Partition SHAP", partition_shap),
-    "shapiq_kernel": _of_any_number("KernelSHAP, shapiq", shapiq_kernel),
-    "shapiq_kadd": _of_any_number("kADD-SHAP, shapiq", shapiq_kadd),
-    "shapiq_svarm": _of_any_number("SVARM, shapiq", shapiq_svarm),
-    "proxyspex": Method("ProxySPEX, shapiq", proxyspex, "black box", proxyspex_least),
-    "captum_kernel_shap": _of_any_number("KernelSHAP, captum", captum_kernel_shap),
-    "captum_shapley": Method(
-        "Shapley sampling, captum", captum_shapley, "black box", lambda d: d + 1
-    ),
+    "partition_shap": Method("Partition SHAP", partition_shap, "black box", lambda d: 2),
     "greedy": Method("Greedy search", greedy, "search", lambda d: d + 1, _search, is_signed=False),
 }
 

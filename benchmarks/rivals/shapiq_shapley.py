@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.methods.contract import Attribution, Game
+from textsobol.methods import Attribution, Game
 from textsobol.sobol.arrays import Array, Floats
 
 # shapiq counts all masks of a size as a floating-point number, which ends near 2 ** 1024.

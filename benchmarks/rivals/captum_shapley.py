@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.methods.contract import Attribution, Game
+from textsobol.methods import Attribution, Game
 from textsobol.methods.peers import only_feature
 from textsobol.sobol.arrays import Floats
 

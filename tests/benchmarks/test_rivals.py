@@ -1,34 +1,30 @@
-"""Partition SHAP, shapiq and captum: against exact values, and what each of them guarantees."""
-
-from itertools import pairwise
+"""Rivals of shapiq and captum: against exact values, the contract, and what each guarantees."""
 
 import numpy as np
 import pytest
 
-from tests.methods.test_peers import shapley, tangled
+from benchmarks.imdb.ways import all_names, ways
+from benchmarks.passes import explained
+from benchmarks.rivals import RIVALS
+from benchmarks.rivals.shapiq_shapley import proxyspex, shapiq_kernel, shapiq_svarm
+from tests.methods import contract
+from tests.methods.test_peers import ends, shapley, tangled
+from textsobol import TextExplainer
 from textsobol.methods import METHODS, Game
-from textsobol.methods.peers import neighbour_tree, partition_shap
-from textsobol.methods.shapiq_peers import proxyspex, shapiq_kernel, shapiq_svarm
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [
-    # shap's colour maps, on its import
-    pytest.mark.filterwarnings("ignore:The set_:PendingDeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:The set_:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Linear regression equation is singular"),  # few samples
 ]
+
+SHAPLEY = [name for name, method in RIVALS.items() if method.kind == "black box"]
 
 REGRESSIONS = ["shapiq_kernel", "shapiq_kadd", "captum_kernel_shap"]
 SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex"]
 
 
 def found(name: str, game: Game, budget: int, seed: int = 0) -> Floats:
-    return METHODS[name].attribute(game, budget=budget, seed=seed).scores
-
-
-def ends(game: Game) -> tuple[Floats, Floats]:
-    d = game.n_features
-    whole, empty = np.asarray(game.black_box(np.array([[True] * d, [False] * d])))
-    return whole, empty
+    return RIVALS[name].attribute(game, budget=budget, seed=seed).scores
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
@@ -80,7 +76,7 @@ def test_captum_converges(name: str, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("budget", [25, 40, 100, 1000])
-@pytest.mark.parametrize("name", [*REGRESSIONS, "captum_shapley", "partition_shap"])
+@pytest.mark.parametrize("name", [*REGRESSIONS, "captum_shapley"])
 def test_values_share_out_the_whole_score(name: str, budget: int) -> None:
     game = tangled(12, 3)
     whole, empty = ends(game)
@@ -90,85 +86,11 @@ def test_values_share_out_the_whole_score(name: str, budget: int) -> None:
     np.testing.assert_allclose(total, whole - empty, atol=atol)
 
 
-@pytest.mark.parametrize("name", [*REGRESSIONS, "captum_shapley", "partition_shap"])
+@pytest.mark.parametrize("name", [*REGRESSIONS, "captum_shapley"])
 def test_a_sum_is_told_with_few_rows(name: str) -> None:
     weights = np.random.default_rng(0).normal(size=(10, 2))
     game = Game(lambda z: z @ weights + 3.0, 10)
-    # A tree is told when all its words were looked at in all contexts.
-    budget = 2000 if name == "partition_shap" else 100
-    np.testing.assert_allclose(found(name, game, budget=budget), weights, atol=1e-3)
-
-
-def owen(game: Game, groups: list[list[int]]) -> Floats:
-    """Shapley values of groups that come one after the other, and of words within their group."""
-    from itertools import permutations
-
-    def orders() -> list[list[int]]:
-        return [
-            [*first, *second]
-            for pair in permutations(groups)
-            for first in permutations(pair[0])
-            for second in permutations(pair[1])
-        ]
-
-    total = np.zeros_like(np.asarray(game.black_box(np.eye(game.n_features, dtype=bool))))
-    for order in orders():
-        masks = np.zeros((len(order) + 1, game.n_features), dtype=bool)
-        for step, feature in enumerate(order):
-            masks[step + 1 :, feature] = True
-        gains = np.diff(np.asarray(game.black_box(masks)), axis=0)
-        total[order] += gains
-    return total / len(orders())
-
-
-def test_partition_shap_is_owens_value_of_the_sentences() -> None:
-    game = tangled(4, 4)
-    sentences = Game(game.black_box, 4, levels=[np.array([0, 0, 1, 1])])
-    scores = partition_shap(sentences, budget=200, seed=0).scores
-    np.testing.assert_allclose(scores, owen(game, [[0, 1], [2, 3]]), atol=1e-6)
-    assert np.abs(scores - shapley(game)).max() > 0.01
-
-
-def test_partition_shap_opens_what_matters_first() -> None:
-    """One word of 64 does everything: 63 pairs of masks lead to it, in all contexts."""
-    game = Game(lambda z: 5.0 * z[:, 37], 64)
-    scores = partition_shap(game, budget=200, seed=0).scores[:, 0]
-    assert scores[37] == pytest.approx(5.0)
-    assert np.count_nonzero(np.abs(scores) > 1e-9) == 1
-
-
-def test_what_partition_shap_does_not_open_shares_its_score() -> None:
-    weights = np.array([4.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    scores = partition_shap(Game(lambda z: z @ weights, 8), budget=2, seed=0).scores[:, 0]
-    np.testing.assert_allclose(scores, 1.0)
-    halves = partition_shap(Game(lambda z: z @ weights, 8), budget=4, seed=0).scores[:, 0]
-    np.testing.assert_allclose(halves, 1.0)
-
-
-def leaves(tree: Floats, node: int, n_features: int) -> list[int]:
-    if node < n_features:
-        return [node]
-    left, right = tree[node - n_features, :2].astype(int)
-    return [*leaves(tree, left, n_features), *leaves(tree, right, n_features)]
-
-
-def test_the_tree_of_a_text_keeps_its_order_and_its_sentences() -> None:
-    paragraphs, sentences = np.repeat([0, 1], [7, 4]), np.repeat([0, 1, 2], [3, 4, 4])
-    tree = neighbour_tree(Game(len, 11, levels=[paragraphs, sentences]))
-    assert tree.shape == (10, 4)
-    units = [leaves(tree, node, 11) for node in range(11, 21)]
-    assert units[-1] == list(range(11))
-    for kind in ([0, 1, 2], [3, 4, 5, 6], [7, 8, 9, 10], [0, 1, 2, 3, 4, 5, 6]):
-        assert kind in units
-    assert all(after == before + 1 for unit in units for before, after in pairwise(unit))
-    assert tree[:, 3].tolist() == [len(unit) for unit in units]
-
-
-def test_the_tree_of_a_picture_halves_its_longer_side() -> None:
-    tree = neighbour_tree(Game(len, 8, plane=(2, 4)))
-    left, right = (leaves(tree, int(node), 8) for node in tree[-1, :2])
-    assert sorted(left) == [0, 1, 4, 5]
-    assert sorted(right) == [2, 3, 6, 7]
+    np.testing.assert_allclose(found(name, game, budget=100), weights, atol=1e-3)
 
 
 @pytest.mark.parametrize("budget", [30, 200])
@@ -193,9 +115,8 @@ def test_shapiqs_are_shapiqs_own_answers(budget: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "most_calls"),
-    [*((name, 2) for name in SHAPIQ), ("captum_kernel_shap", 2), ("captum_shapley", 10),
-     ("partition_shap", 42)],
-)  # fmt: skip
+    [*((name, 2) for name in SHAPIQ), ("captum_kernel_shap", 2), ("captum_shapley", 10)],
+)
 def test_masks_are_asked_for_together(name: str, most_calls: int) -> None:
     calls = 0
 
@@ -224,3 +145,66 @@ def test_long_texts_are_not_too_long_for_shapiq() -> None:
     weights = np.linspace(-1, 1, 1000)
     scores = found("shapiq_kernel", Game(lambda z: z @ weights, 1000), budget=1500)[:, 0]
     np.testing.assert_allclose(scores, weights, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", SHAPLEY)
+def test_rivals_keep_to_the_contract(name: str) -> None:
+    contract.check_same_seed(RIVALS[name])
+    contract.check_other_seed(RIVALS[name])
+    contract.check_score_without_labels(RIVALS[name])
+    contract.check_labels_apart(RIVALS[name])
+    contract.check_random_states(RIVALS[name])
+
+
+@pytest.mark.parametrize("more", [0, 1, 13, 200])
+@pytest.mark.parametrize("n_features", [1, 2, 5, 33])
+@pytest.mark.parametrize("name", SHAPLEY)
+def test_rivals_score_no_more_masks_than_the_budget_allows(
+    name: str, n_features: int, more: int
+) -> None:
+    contract.check_budget(RIVALS[name], n_features, more)
+
+
+@pytest.mark.parametrize("rows_per_word", [2, 4, 8])
+@pytest.mark.parametrize("n_features", [5, 30, 60])
+@pytest.mark.parametrize("name", SHAPLEY)
+def test_rivals_use_the_budgets_of_the_benchmark_and_no_more(
+    name: str, n_features: int, rows_per_word: int
+) -> None:
+    # Draws may repeat a mask of few words, and walks are not cut short.
+    least_used = {"captum_kernel_shap": 0.6, "captum_shapley": 0.75}.get(name, 1.0)
+    contract.check_budget_of_the_benchmark(RIVALS[name], n_features, rows_per_word, least_used)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        *((name, "shapiq") for name in SHAPIQ),
+        ("proxyspex", "lightgbm"),
+        ("captum_kernel_shap", "captum"),
+        ("captum_shapley", "captum"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_extra_that_has_it(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract.check_missing_package(RIVALS[name], package, monkeypatch)
+
+
+@pytest.mark.parametrize("name", SHAPLEY)
+def test_rivals_tell_praise_from_blame(name: str) -> None:
+    game = TextExplainer(progress=False).game(
+        "A gripping, beautifully acted film, ruined by its dull ending."
+    )
+    (way,) = ways([name], rows_per_word=[16])
+    attribution, _ = explained(game, way, 0, label="POSITIVE")
+    words = [game.words[k].text for k in game.scored]
+    scores = dict(zip(words, attribution.scores[:, 0], strict=True))
+    assert min(scores["gripping"], scores["beautifully"]) > 0
+    assert max(scores["dull"], scores["ruined"]) < 0
+
+
+def test_the_league_has_the_methods_of_the_package_and_the_rivals() -> None:
+    assert not set(METHODS) & set(RIVALS), "a name means one method"
+    assert {*SHAPLEY, "lime", "kernel_shap", "greedy"} < set(all_names())
+    assert not {"gradcam", "deconvnet"} & set(all_names()), "of pictures only"
