@@ -12,6 +12,7 @@ from tests.sobol.games import tangled
 from textsobol import ConstantScoreWarning, sobol_indices
 from textsobol.methods import Game
 from textsobol.methods.contract import Decision
+from textsobol.methods.division import Wanted
 from textsobol.methods.sobol import sobol, stages
 from textsobol.search import divide_budget
 from textsobol.sobol import UnstableTopWarning
@@ -281,3 +282,33 @@ def test_base_masks_that_saw_no_change_are_no_constant_score() -> None:
     assert not found.scores.any()
     assert found.path is not None
     assert found.path.order
+
+
+@pytest.mark.parametrize("sign", ["mean", "occlusion"])
+@pytest.mark.parametrize("estimator", ["flip", "jansen", "saltelli", "exact"])
+@pytest.mark.parametrize("path", [False, True])
+def test_the_smallest_budget_is_enough_and_less_is_refused_by_its_own_name(
+    estimator: str, sign: str, path: bool
+) -> None:
+    score, seen = spied(tangled(7, 2))
+    least = Wanted(estimator, sign).least_masks(7)
+    how: dict[str, Any] = {"seed": 0, "estimator": estimator, "sign": sign, "path": path}
+    found = sobol(decided(score, 7), budget=least, **how)
+    assert found.rows is not None
+    assert len(seen) == found.rows[1] <= least
+    with pytest.raises(ValueError, match=f"budget={least - 1}: 7 features need at least {least} "):
+        sobol(decided(score, 7), budget=least - 1, **how)
+
+
+@pytest.mark.parametrize("sign", ["mean", "occlusion"])
+def test_real_valued_masks_keep_to_the_budget_beside_the_whole_input(sign: str) -> None:
+    def score(masks: Array) -> Floats:
+        return masks @ np.arange(7.0)
+
+    spy, seen = spied(score)
+    least = Wanted.of("auto", sign, keep=None).least_masks(7)
+    for budget in (least, least + 40):
+        seen.clear()
+        found = sobol(Game(column(spy), 7), budget=budget, seed=0, keep=None, sign=sign)
+        assert found.rows is not None
+        assert len(seen) + 1 == found.rows[1] <= budget

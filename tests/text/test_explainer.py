@@ -259,6 +259,69 @@ def test_the_budget_is_never_exceeded() -> None:
     assert calls <= default_budget(11)
 
 
+TEN = "one two three four five six seven eight nine ten"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"estimator": "exact", "budget": 1024},
+        {"estimator": "exact"},
+        {"estimator": "jansen", "budget": 40},
+        {"estimator": "jansen", "budget": 25},
+        {"estimator": "jansen", "budget": 35, "sign": "occlusion"},
+        {"estimator": "flip", "budget": 12},
+        {"estimator": "flip", "budget": 22, "sign": "occlusion"},
+        {"sign": "occlusion", "budget": 24},
+        {"sign": "occlusion", "budget": 22},
+        {"sign": "occlusion", "budget": 25, "interactions": 3},
+        *({"sign": "occlusion", "budget": budget} for budget in range(2, 22)),
+        {"design": "random", "budget": 1024},
+    ],
+)
+@pytest.mark.parametrize("path", [True, False])
+def test_a_budget_that_is_enough_is_not_refused(settings: dict[str, Any], path: bool) -> None:
+    def model(texts: list[str]) -> list[list[float]]:
+        has = [text.split() for text in texts]
+        return [[2.0 * ("two" in h) - ("six" in h) * ("one" in h), 0.3] for h in has]
+
+    explanation = TextExplainer(model, labels=["yes", "no"])(TEN, path=path, **settings)
+    assert explanation.cost["forwarded"] <= settings.get("budget", 1024)
+    if settings.get("estimator") == "exact":
+        assert explanation.is_exact
+        assert not path or (explanation.flip is not None and explanation.flip.is_smallest)
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({"estimator": "exact", "budget": 1023}, 1024),
+        ({"estimator": "jansen", "budget": 24}, 25),
+        ({"estimator": "flip", "budget": 21, "sign": "occlusion"}, 22),
+        ({"budget": 24, "sign": "occlusion", "interactions": 3}, 25),
+    ],
+)
+def test_a_budget_that_is_refused_is_the_one_that_was_given(
+    settings: dict[str, Any], least: int
+) -> None:
+    said = f"budget={settings['budget']}: 10 words.* need at least {least} forward passes"
+    with pytest.raises(ValueError, match=said):
+        TextExplainer(counting)(TEN, **settings)
+
+
+def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
+    text = " ".join(f"w{k}" for k in range(40))
+    slopes = np.random.default_rng(0).exponential(size=40)
+
+    def model(texts: list[str]) -> list[float]:
+        return [sum(slopes[int(word[1:])] for word in text.split()) for text in texts]
+
+    found = TextExplainer(model)(text, budget=800, rows=2)
+    assert found.settings["base_masks"] == 2
+    assert found.cost["forwarded"] > 600
+    assert found.cost["forwarded"] <= 800
+
+
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [

@@ -312,3 +312,47 @@ def test_groups_do_not_depend_on_the_label_that_is_looked_at() -> None:
             assert replace(plain.for_label(label), cost=looked_at.cost) == looked_at
             assert word in looked_at.top(1)[0].word.split()
             assert looked_at.top(1)[0].shared_by < 50, "opened for every label"
+
+
+def test_numbers_of_numpy_are_recorded_as_plain_ones(tmp_path: Any) -> None:
+    explainer = scored(lambda has: [1.0 * ("w3" in has)])
+    given: dict[str, Any] = {
+        "seed": np.int64(3), "keep": np.float32(0.5), "budget": np.int64(300),
+    }  # fmt: skip
+    explanation = explainer(" ".join(FILLER), **given)
+    same = explainer(" ".join(FILLER), seed=3, budget=300)
+    assert explanation.words == same.words
+    assert explanation.settings == same.settings
+    explanation.save(tmp_path / "x.json")
+    assert TextExplanation.load(tmp_path / "x.json") == explanation
+    given = {"rows": np.int64(2), "interactions": 2}
+    few = explainer(" ".join(FILLER), **given)
+    few.save(tmp_path / "few.json")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"rows": 1, "path": False},
+        {"rows": 1},
+        {"rows": 40, "estimator": "jansen"},
+        {"budget": 20},
+        {"budget": 200, "interactions": 3},
+        {"budget": 200, "sign": "occlusion"},
+    ],
+)
+@pytest.mark.parametrize("n_words", [6, 30])
+def test_the_cost_counts_the_whole_text(how: dict[str, Any], n_words: int) -> None:
+    explainer = scored(lambda has: [1.0 * ("w3" in has) + 0.1 * len(has)])
+    cost = explainer(" ".join(FILLER[:n_words]), **how).cost
+    assert cost["rows"] >= cost["distinct"] == cost["forwarded"]
+
+
+@pytest.mark.parametrize("keep", [None, "0.5", 0.0, 1, True])
+def test_words_are_there_or_not_so_that_there_is_a_keep_rate(keep: Any) -> None:
+    explainer = scored(lambda has: [1.0 * ("w3" in has)])
+    with pytest.raises(ValueError, match="between 0 and 1") as raised:
+        explainer("w1 w2 w3", keep=keep)
+    assert "or None" not in str(raised.value)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        next(explainer.stream("w1 w2 w3", keep=keep))

@@ -134,13 +134,18 @@ def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict
 
     Raises:
         TypeError: when a call does not know a setting.
-        ValueError: when the method is not known.
+        ValueError: when the method is not known, or the keep rate is none.
     """
     from textsobol.methods import TEXT_METHODS, method_named
+    from textsobol.methods.settings import plain
+    from textsobol.text.inputs import check_keep
 
     bound = inspect.signature(explainer.__call__).bind("", **given)
     bound.apply_defaults()
-    settings: dict[str, Any] = json.loads(json.dumps({**bound.arguments, "text": None}))
+    check_keep(bound.arguments["keep"])
+    settings: dict[str, Any] = json.loads(
+        json.dumps({**bound.arguments, "text": None}, default=plain)
+    )
     del settings["text"]
     method_named(settings["method"], TEXT_METHODS)
     return settings

@@ -14,7 +14,8 @@ from textsobol.image.pictures import as_seen, loaded
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
-from textsobol.methods.settings import check_sobol_budget, checked_options, method_budget, record
+from textsobol.methods.division import Wanted, check_sobol_budget
+from textsobol.methods.settings import checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
@@ -154,7 +155,8 @@ class ImageExplainer:
             d = game.n_features
             if method == "sobol":
                 if budget is not None:
-                    check_sobol_budget(budget, d, noun="regions")
+                    wanted = Wanted.of(estimator, sign, keep=keep)
+                    check_sobol_budget(budget, d, wanted, noun="regions")
                 elif rows is None and estimator != "exact":
                     options["rows"] = rows = ROWS
             else:

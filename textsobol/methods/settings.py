@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from textsobol.methods import METHODS
 from textsobol.methods.contract import Attribution, Method
 
@@ -41,28 +43,6 @@ def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {setting: value for setting, value in given.items() if setting in own}
 
 
-def check_sobol_budget(
-    budget: int, n_features: int, *, noun: str, passes: int = 1, n_pairs: int = 0
-) -> None:
-    """Refuse a budget that is too small for one base row of Sobol' indices.
-
-    Args:
-        budget: in forward passes.
-        n_features: number of features.
-        noun: what they are called.
-        passes: forward passes that a mask takes.
-        n_pairs: pairs that are analysed.
-    """
-    least = passes * (n_features + n_pairs + 2)
-    if budget < least:
-        pairs = f" and {n_pairs} pairs" if n_pairs else ""
-        each = f" for each of the {passes} labels" if passes > 1 else ""
-        raise ValueError(
-            f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes, "
-            f"one for the prediction and {n_features + n_pairs + 1} for one base row{each}"
-        )
-
-
 def method_budget(
     method: Method,
     budget: int | None,
@@ -99,11 +79,22 @@ def method_budget(
 def record(
     name: str, found: Attribution, *, budget: int | None, seed: int, sign: str | None
 ) -> dict[str, Any]:
-    """How scores were made, for an explanation's settings."""
-    return {
+    """How scores were made, for an explanation's settings, in plain numbers."""
+    settings = {
         "method": name,
         "budget": budget,
         "seed": seed,
         "signed": METHODS[name].is_signed and sign is not None,
         **found.settings,
     }
+    return {setting: plain(value) for setting, value in settings.items()}
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON knows it, where it is a number of numpy.
+
+    Example:
+        >>> plain(np.int64(3)), plain(np.float32(0.5)), plain("latin")
+        (3, 0.5, 'latin')
+    """
+    return value.item() if isinstance(value, np.generic) else value

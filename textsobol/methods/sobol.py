@@ -9,38 +9,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from textsobol.methods.contract import Attribution, FoundPath, Game
-from textsobol.methods.path import find_path
-from textsobol.search.budget import (
-    USUAL_PASSES,
-    BaseMasks,
-    divide_base_masks,
-    divide_budget,
+from textsobol.methods.division import (
+    MOST_BASE_MASKS_OF_PAIRS,
+    Wanted,
+    check_sobol_budget,
+    divide,
+    n_pairs_among,
 )
+from textsobol.methods.path import find_path
+from textsobol.search.budget import BaseMasks
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
 from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.evaluator import Evaluator
 from textsobol.sobol.pairs import pair_indices
-from textsobol.sobol.plan import MOST_EXACT_FEATURES
 
 _LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
-_MOST_BASE_MASKS_OF_PAIRS = 32
-_PLENTY = 2**63
-
-
-def n_pairs_among(interactions: int, n_features: int) -> int:
-    """Number of pairs that so many features have; no more features than there are."""
-    if interactions < 0 or interactions == 1:
-        raise ValueError(f"interactions={interactions}: must be 0, or 2 words at least")
-    k = min(interactions, n_features)
-    return k * (k - 1) // 2
 
 
 def sobol(game: Game, **settings: Any) -> Attribution:
@@ -87,26 +78,34 @@ def stages(
         only_last: whether nobody looks at the stages before the last; base masks then share
             batches.
     """
-    evaluator = Evaluator(game.black_box, game.n_features, budget=budget)
-    units = np.arange(game.n_features)
-    if budget is not None and keep is not None:
+    wanted = Wanted.of(estimator, sign, interactions, keep=keep)
+    if budget is not None and (interactions or wanted.estimator != "auto"):
+        check_sobol_budget(budget, game.n_features, wanted, noun="features")
+    # The game knows the whole input, which is one of the binary masks and none of the others.
+    n_apart = 1 if keep is None else 0
+    evaluator = Evaluator(
+        game.black_box, game.n_features, budget=None if budget is None else budget - n_apart
+    )
+    if keep is not None:
         evaluator([np.ones((1, game.n_features), dtype=bool)])
-        if estimator == "auto" and not interactions and budget < game.n_features + 2:
-            units = _groups(evaluator, game, budget, keep=keep, seed=seed)
+    units = np.arange(game.n_features)
+    if budget is not None and keep is not None and estimator == "auto" and not interactions:
+        units = _groups(evaluator, game, budget, wanted, keep=keep, seed=seed)
     n_units = int(units.max()) + 1
     n_pairs = n_pairs_among(interactions, n_units)
     searches = path and game.decision is not None
     block = Design(design or "latin", 1, keep=keep, seed=seed).block_rows
-    share = _divide(
-        None if budget is None else budget - evaluator.n_distinct,
+    share = divide(
+        None if budget is None else budget - n_apart - evaluator.n_distinct,
         n_units,
-        estimator="pick-freeze" if keep is None else estimator,
+        wanted,
         rows=rows if n_units == game.n_features else None,
-        interactions=interactions,
         path=searches,
         block=block,
         may_lead=rows is None and precision is None and sign != "occlusion",
     )
+    if share.is_exact and estimator == "auto":
+        design = rows = None  # there is nothing to draw
 
     def estimated(**how: Any) -> SobolIndices:
         options = {"seed": seed, "design": design, "keep": keep, "sign": sign, **how}
@@ -118,27 +117,33 @@ def stages(
     def found(
         indices: SobolIndices, found_path: FoundPath | None = None, **more: int
     ) -> Attribution:
+        n_distinct = evaluator.n_distinct + n_apart
         return Attribution(
             indices.signed[units],
             settings=_recorded(indices) | more,
             indices=indices,
-            rows=(indices.n_rows + 1, evaluator.n_distinct),
+            rows=(n_distinct + indices.n_rows - indices.n_distinct, n_distinct),
             path=found_path,
             units=units if n_units < game.n_features else None,
         )
 
-    if not only_last and not share.is_exact and share.indices is not None:
-        n_base = share.indices // (1 + n_units) if share.masks is None else share.masks.n_base
+    has_stages = estimator in ("auto", "flip") and precision is None and share.indices is not None
+    if has_stages and not only_last:
+        assert share.indices is not None
+        n_base = (share.indices - wanted.for_sign(n_units)) // (1 + n_units)
+        n_base = n_base if share.masks is None else share.masks.n_base
         n_base = min(rows or n_base, n_base)
         for power in range((n_base - 1).bit_length()):
             yield found(estimated(estimator="flip", rows=2**power))
     if share.masks is not None:
         indices = estimated(estimator="flip", **_rows(share.masks))
     else:
+        # The whole input, which gives signs by occlusion, is known and costs nothing.
+        n_known = 1 if sign == "occlusion" and wanted.is_binary else 0
         indices = estimated(
             estimator="exact" if share.is_exact else estimator,
-            budget=share.indices,
-            rows=None if share.is_exact else rows,
+            budget=None if share.indices is None else share.indices + n_known,
+            rows=rows,
             precision=precision,
             stable_top=stable_top,
             pairs=min(interactions, n_units) if n_pairs and not share.pairs else None,
@@ -166,75 +171,8 @@ def stages(
     _warn_if_constant(indices, found_path)
 
 
-@dataclass(frozen=True)
-class _Share:
-    """How the masks that may be scored are divided.
-
-    Attributes:
-        indices: for the indices, or ``None`` for as many as they take.
-        masks: the base masks that this buys, where nobody asked for others.
-        path: for the path.
-        flip: for making the flip set irreducible.
-        pairs: for pairs that come after the indices.
-        is_exact: whether all masks fit, so that nothing else costs anything.
-    """
-
-    indices: int | None
-    masks: BaseMasks | None = None
-    path: int = 0
-    flip: int = 0
-    pairs: int = 0
-    is_exact: bool = False
-
-
-def _divide(
-    left: int | None,
-    n_units: int,
-    *,
-    estimator: str,
-    rows: int | None,
-    interactions: int,
-    path: bool,
-    block: int,
-    may_lead: bool,
-) -> _Share:
-    """Divide what is left of a budget, the whole input being known already."""
-    if left is not None and estimator == "auto" and n_units <= MOST_EXACT_FEATURES:
-        allowed = left + 1 if rows is None else min(left + 1, rows * (n_units + 1))
-        if 1 << n_units <= allowed:
-            return _Share(None, path=_PLENTY, flip=_PLENTY, is_exact=True)
-    pairs = 0
-    if interactions and left is not None and estimator in ("auto", "flip"):
-        pairs = _passes_for_pairs(left, n_units, interactions)
-    may_lead &= estimator == "auto"
-    if not path:
-        if left is None or not may_lead:
-            return _Share(None if left is None else left - pairs, pairs=pairs)
-        masks = divide_base_masks(left - pairs, n_units, block=block)
-        return _Share(left - pairs, masks, pairs=pairs)
-    # Without a budget the path gets what it would have beside the usual one.
-    usual = USUAL_PASSES * (n_units + 1)
-    divided = divide_budget(1 + (usual if left is None else left - pairs), n_units, block=block)
-    masks, for_path, for_flip = divided
-    if left is None:
-        return _Share(None, None, for_path, for_flip)
-    for_indices = left - pairs - for_path - for_flip
-    return _Share(for_indices, masks if may_lead else None, for_path, for_flip, pairs)
-
-
 def _rows(masks: BaseMasks) -> dict[str, int]:
     return {"rows": masks.n_base, "leader_rows": masks.n_leader}
-
-
-def _passes_for_pairs(left: int, n_units: int, interactions: int) -> int:
-    """Masks that pairs get: a third of what is left, no more than 32 base masks need.
-
-    One base mask of the rest must fit beside them, and one mask for every pair.
-    """
-    n_pairs = n_pairs_among(interactions, n_units)
-    per_base_mask = 1 + min(interactions, n_units) + n_pairs
-    affordable = min(left // 3, left - 1 - n_units)
-    return max(n_pairs, min(_MOST_BASE_MASKS_OF_PAIRS * per_base_mask, affordable))
 
 
 def _with_pairs(
@@ -253,7 +191,7 @@ def _with_pairs(
     n_base = left // n_pairs
     if n_base > made.rows:
         more = (left - made.rows * n_pairs) // (1 + len(strongest) + n_pairs)
-        n_base = min(made.rows + more, max(made.rows, _MOST_BASE_MASKS_OF_PAIRS))
+        n_base = min(made.rows + more, max(made.rows, MOST_BASE_MASKS_OF_PAIRS))
     pairs = pair_indices(
         lambda pieces: evaluator(piece[:, units] for piece in pieces),
         Design(made.design, n_units, keep=made.keep, seed=made.seed),
@@ -265,9 +203,14 @@ def _with_pairs(
     return replace(indices, pairs=pairs), n_base
 
 
-def _groups(evaluator: Evaluator, game: Game, budget: int, *, keep: float, seed: int) -> Integers:
+def _groups(
+    evaluator: Evaluator, game: Game, budget: int, wanted: Wanted, *, keep: float, seed: int
+) -> Integers:
     """What comes and goes as one, so that one base mask of it still fits the budget."""
-    n_runs = max(1, budget - 2)
+    if budget >= wanted.least_masks(game.n_features):
+        return np.arange(game.n_features)
+    per_unit = 2 if wanted.sign == "occlusion" else 1
+    n_runs = max(1, (budget - 2) // per_unit)
     if budget < _LEAST_TO_SEARCH or 2 * n_runs >= game.n_features:
         # Too few masks to look for what matters, or enough for neighbours two by two.
         return np.arange(game.n_features) * n_runs // game.n_features
@@ -277,7 +220,8 @@ def _groups(evaluator: Evaluator, game: Game, budget: int, *, keep: float, seed:
 
     half = (budget - 1) // 2
     levels = build_hierarchy(game.n_features, game.levels)
-    return choose_units(score, levels, passes=half, max_units=half - 1, keep_rate=keep, seed=seed)
+    max_units = (half - 1) // per_unit
+    return choose_units(score, levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed)
 
 
 def _recorded(indices: SobolIndices) -> dict[str, Any]:

@@ -136,8 +136,13 @@ def divide_budget(
     complete = complete_search_passes(n_features, depth) + _MOST_FLIP_PASSES
     masks = divide_base_masks(max(for_base, left - complete), n_features, block=block)
     for_search = left - masks.passes(n_features)
-    flip_passes = min(_MOST_FLIP_PASSES, for_search // _FLIP_PART)
+    flip_passes = flip_part(for_search)
     return DividedBudget(masks, for_search - flip_passes, flip_passes)
+
+
+def flip_part(passes: int) -> int:
+    """Passes of a search that make the flip set irreducible."""
+    return min(_MOST_FLIP_PASSES, passes // _FLIP_PART)
 
 
 def budget_for_base_masks(

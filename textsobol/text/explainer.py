@@ -11,20 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from textsobol.labels import checked_label
 from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
-from textsobol.methods.settings import (
-    check_sobol_budget,
-    checked_options,
-    method_budget,
-    record,
-)
-from textsobol.methods.sobol import n_pairs_among
+from textsobol.methods.division import Wanted, check_sobol_budget, n_pairs_among
+from textsobol.methods.settings import checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
 from textsobol.text.classifiers import Classifier, Tick
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.game import TextGame
-from textsobol.text.inputs import Text, checked_texts, default_budget
+from textsobol.text.inputs import Text, check_keep, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.scores import (
     advised_passes,
@@ -184,6 +179,7 @@ class TextExplainer:
             BlackBoxError: when the classifier fails; it names the text.
         """
         start = time.perf_counter()
+        check_keep(keep)
         given = {
             "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
             "interactions": interactions, "precision": precision, "stable_top": stable_top,
@@ -198,12 +194,13 @@ class TextExplainer:
                 game = game.looked_at(looked_at)
             passes, d = self._classifier.passes, game.n_features
             n_pairs = n_pairs_among(interactions, d)
+            wanted = Wanted.of(estimator, sign, interactions, keep=keep)
             if budget is not None and method == "sobol" and (n_pairs or estimator != "auto"):
-                check_sobol_budget(budget, d, noun="words", passes=passes, n_pairs=n_pairs)
+                check_sobol_budget(budget, d, wanted, noun="words", passes=passes)
             if method != "sobol" or (rows is None and precision is None) or budget is not None:
                 budget = method_budget(
                     known, budget, d, noun="words", passes=passes,
-                    usual=lambda d: default_budget(d, n_pairs),
+                    usual=lambda d: max(default_budget(d, n_pairs), wanted.least_masks(d)),
                 )  # fmt: skip
             masks = None if budget is None else budget // passes
             progress.more(masks or (rows or 1) * (game.n_features + 2))
@@ -248,6 +245,7 @@ class TextExplainer:
             '!!'
         """
         start, known = time.perf_counter(), METHODS["sobol"]
+        check_keep(keep)
         game = self._game(text, labels, lambda _: None)
         looked_at = checked_label(label, game.labels, game.probabilities)
         passes = self._classifier.passes

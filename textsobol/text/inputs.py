@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 Text = str | tuple[str, str]
 
 
@@ -22,6 +24,16 @@ def default_budget(n_words: int, n_pairs: int = 0) -> int:
     """
     alone = 1 + max(8 * (n_words + 1), min(512, 32 * (n_words + 1)))
     return max(alone * 3 // 2, 1 + 6 * (1 + n_words + n_pairs)) if n_pairs else alone
+
+
+def check_keep(keep: Any) -> None:
+    """Refuse a keep rate that is none; words are there or not, so that there must be one."""
+    is_number = isinstance(keep, int | float | np.number) and not isinstance(keep, bool)
+    if not is_number or not 0 < keep < 1:
+        raise ValueError(
+            f"keep={keep!r}: the share of words that stay must be a number between 0 and 1, both "
+            f"excluded, for example 0.5"
+        )
 
 
 def checked_texts(text: Any) -> tuple[Text, list[str]]:

@@ -1,0 +1,215 @@
+"""How the masks that our method may score are divided: indices first, then pairs and the path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textsobol.search.budget import (
+    USUAL_PASSES,
+    BaseMasks,
+    divide_base_masks,
+    divide_budget,
+    flip_part,
+)
+from textsobol.sobol.pick_freeze import PICK_FREEZE
+from textsobol.sobol.plan import MOST_EXACT_FEATURES
+
+MOST_BASE_MASKS_OF_PAIRS = 32
+_PLENTY = 2**63
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of the masks.
+
+    Attributes:
+        estimator: see `textsobol.sobol_indices`.
+        sign: see `textsobol.sobol_indices`.
+        interactions: number of features whose pairs are analysed.
+        is_binary: whether masks are; of real-valued ones none is the whole input, as it is known.
+    """
+
+    estimator: str = "auto"
+    sign: str | None = "mean"
+    interactions: int = 0
+    is_binary: bool = True
+
+    @classmethod
+    def of(
+        cls, estimator: str, sign: str | None, interactions: int = 0, *, keep: float | None
+    ) -> Wanted:
+        """What settings ask for; ``auto`` can only be ``jansen`` for real-valued masks."""
+        is_binary = keep is not None
+        chosen = estimator if is_binary or estimator != "auto" else "jansen"
+        return cls(chosen, sign, interactions, is_binary)
+
+    @property
+    def least_base(self) -> int:
+        """Base masks that the estimator needs at least."""
+        return 2 if self.estimator in PICK_FREEZE else 1
+
+    def per_base(self, n_features: int) -> int:
+        """Masks that a base mask takes, without pairs."""
+        return n_features + (2 if self.estimator in PICK_FREEZE else 1)
+
+    def for_sign(self, n_features: int) -> int:
+        """Masks that the sign takes, beside the whole input where that is known."""
+        return n_features + (not self.is_binary) if self.sign == "occlusion" else 0
+
+    def least_masks(self, n_features: int) -> int:
+        """Masks that are needed at least, the whole input included, if nothing is grouped.
+
+        Example:
+            >>> [Wanted(name).least_masks(10) for name in ("flip", "jansen", "exact")]
+            [12, 25, 1024]
+            >>> Wanted("auto", sign="occlusion").least_masks(10)
+            22
+        """
+        if self.estimator == "exact":
+            # The estimator itself refuses more features.
+            return 1 << n_features if n_features <= MOST_EXACT_FEATURES else 1
+        least = 1 + self.least_base * self.per_base(n_features) + self.for_sign(n_features)
+        least += n_pairs_among(self.interactions, n_features)
+        if self.estimator == "auto" and n_features <= MOST_EXACT_FEATURES:
+            return min(least, 1 << n_features)
+        return least
+
+
+@dataclass(frozen=True)
+class Share:
+    """How the masks that may be scored are divided.
+
+    Attributes:
+        indices: for the indices, or ``None`` for as many as they take.
+        masks: the base masks that this buys, where nobody asked for others.
+        path: for the path.
+        flip: for making the flip set irreducible.
+        pairs: for pairs that come after the indices.
+        is_exact: whether all masks fit, so that nothing else costs anything.
+    """
+
+    indices: int | None
+    masks: BaseMasks | None = None
+    path: int = 0
+    flip: int = 0
+    pairs: int = 0
+    is_exact: bool = False
+
+
+def n_pairs_among(interactions: int, n_features: int) -> int:
+    """Number of pairs that so many features have; no more features than there are."""
+    if interactions < 0 or interactions == 1:
+        raise ValueError(f"interactions={interactions}: must be 0, or 2 words at least")
+    k = min(interactions, n_features)
+    return k * (k - 1) // 2
+
+
+def check_sobol_budget(
+    budget: int, n_features: int, wanted: Wanted, *, noun: str, passes: int = 1
+) -> None:
+    """Refuse a budget that is too small for what is wanted of single features.
+
+    Args:
+        budget: in forward passes.
+        n_features: number of features.
+        wanted: what is asked for.
+        noun: what features are called.
+        passes: forward passes that a mask takes.
+
+    Example:
+        >>> check_sobol_budget(20, 10, Wanted("jansen"), noun="words")
+        Traceback (most recent call last):
+        ValueError: budget=20: 10 words need at least 25 forward passes with estimator='jansen',
+        one for the prediction and 24 for two base rows
+    """
+    least = passes * wanted.least_masks(n_features)
+    if budget >= least:
+        return
+    n_pairs = n_pairs_among(wanted.interactions, n_features)
+    pairs = f" and {n_pairs} pairs" if n_pairs else ""
+    is_own = wanted.estimator in ("auto", "flip")
+    by = "" if is_own else f" with estimator={wanted.estimator!r}"
+    each = f" for each of the {passes} labels" if passes > 1 else ""
+    n_base = wanted.least_base * wanted.per_base(n_features) + n_pairs
+    rows = "one base row" if wanted.least_base == 1 else "two base rows"
+    why = f"one for the prediction and {n_base} for {rows}"
+    if wanted.sign == "occlusion":
+        n_sign = wanted.for_sign(n_features)
+        why = f"one for the prediction, {n_base} for {rows} and {n_sign} for sign='occlusion'"
+    if wanted.estimator == "exact":
+        why = "one for every mask"
+    raise ValueError(
+        f"budget={budget}: {n_features} {noun}{pairs} need at least {least} forward passes{by}, "
+        f"{why}{each}"
+    )
+
+
+def divide(
+    left: int | None,
+    n_units: int,
+    wanted: Wanted,
+    *,
+    rows: int | None,
+    path: bool,
+    block: int,
+    may_lead: bool,
+) -> Share:
+    """Divide what is left of a budget, the whole input being known already.
+
+    The indices get what their smallest design needs, whatever that leaves to the path.
+
+    Args:
+        left: masks, enough for `Wanted.least_masks`; ``None`` without a budget.
+        n_units: what comes and goes as one.
+        wanted: what is asked for.
+        rows: base masks, at most.
+        path: whether a path is searched for.
+        block: base masks of a balanced block.
+        may_lead: whether nobody asked for other base masks than ours.
+    """
+    if wanted.estimator == "exact" or _fits(left, n_units, wanted, rows):
+        return Share(None, path=_PLENTY, flip=_PLENTY, is_exact=True)
+    if left is None:
+        if not path:
+            return Share(None)
+        # Without a budget the path gets what it would have beside the usual one.
+        usual = divide_budget(1 + USUAL_PASSES * (n_units + 1), n_units, block=block)
+        return Share(None, None, usual.path_passes, usual.flip_passes)
+    pairs = 0
+    if wanted.interactions and wanted.estimator in ("auto", "flip"):
+        pairs = _passes_for_pairs(left, n_units, wanted)
+    may_lead &= wanted.estimator == "auto"
+    for_sign = wanted.for_sign(n_units)
+    for_base = left - pairs - for_sign
+    if not path:
+        masks = divide_base_masks(for_base, n_units, block=block) if may_lead else None
+        return Share(left - pairs, masks, pairs=pairs)
+    masks = divide_budget(1 + for_base, n_units, block=block).masks
+    per_base = wanted.per_base(n_units)
+    n_passes = max(wanted.least_base * per_base, masks.passes(n_units))
+    if rows is not None:
+        n_passes = min(n_passes, max(wanted.least_base, rows) * per_base)
+    for_search = for_base - n_passes
+    for_flip = flip_part(for_search)
+    return Share(
+        n_passes + for_sign, masks if may_lead else None, for_search - for_flip, for_flip, pairs
+    )
+
+
+def _fits(left: int | None, n_units: int, wanted: Wanted, rows: int | None) -> bool:
+    """Whether all masks may be scored instead of some."""
+    if left is None or wanted.estimator != "auto" or n_units > MOST_EXACT_FEATURES:
+        return False
+    allowed = left + 1 if rows is None else min(left + 1, rows * (n_units + 1))
+    return 1 << n_units <= allowed
+
+
+def _passes_for_pairs(left: int, n_units: int, wanted: Wanted) -> int:
+    """Masks that pairs get: a third of what is left, no more than 32 base masks need.
+
+    One base mask of the rest must fit beside them, and one mask for every pair.
+    """
+    n_pairs = n_pairs_among(wanted.interactions, n_units)
+    per_base_mask = 1 + min(wanted.interactions, n_units) + n_pairs
+    affordable = min(left // 3, left - 1 - n_units - wanted.for_sign(n_units))
+    return max(n_pairs, min(MOST_BASE_MASKS_OF_PAIRS * per_base_mask, affordable))
