@@ -228,7 +228,7 @@ def _predicted(game: TextGame, probabilities: Mapping[str, float]) -> str:
 
 
 def rows_of(found: Attribution) -> dict[str, int]:
-    """Masks of the design and distinct ones, the prediction included, where there is a design."""
+    """Masks asked for and distinct ones, the whole text included, where there is a design."""
     return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
 
 
