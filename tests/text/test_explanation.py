@@ -201,9 +201,10 @@ def test_advice_says_how_many_passes_settle_the_top() -> None:
 
 
 @pytest.mark.parametrize("path", [True, False])
-def test_one_mask_advises_as_many_as_intervals_need(path: bool) -> None:
+@pytest.mark.parametrize("budget", [6, 50])
+def test_one_mask_advises_as_many_as_intervals_need(path: bool, budget: int) -> None:
     explainer = scored(lambda has: [5.0 * ("w3" in has)])
-    explanation = explainer(" ".join(FILLER), budget=50, path=path)
+    explanation = explainer(" ".join(FILLER), budget=budget, path=path)
     assert explanation.settings["base_masks"] == 1
     assert "too close" not in str(explanation.advice)
     advised = explanation.advised["0"]

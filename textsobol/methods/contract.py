@@ -109,7 +109,8 @@ class Attribution:
         settings: what made the scores, for the record.
         passes: forward passes beside those of the black box.
         indices: errors and intervals, if the method has them.
-        rows: masks asked for and distinct ones, the whole input included, if it has a design.
+        rows: masks asked for and distinct ones, those of the path and the whole input included, if
+            it has a design.
         path: the deletions that bring the decision down soonest, where they were searched for.
         units: what came and went as one ``(features,)``, where the budget was too small to mask
             every feature; indices and path are then those of the units.

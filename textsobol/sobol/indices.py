@@ -87,6 +87,9 @@ class IndexTable:
         and a score that never varied. The interval of a feature that never changed the score has
         width 0 only when nothing else in the rows was a surprise either.
 
+        Where one feature hides others they are too narrow for those that act, above all away
+        from keep 0.5: they then hold fewer cases than ``level`` (benchmarks/estimators).
+
         Args:
             level: the confidence level, between 0 and 1.
             of: ``total``, ``first`` or ``effect``; of features also ``signed``.

@@ -138,7 +138,9 @@ def advised_passes(
     if indices is None:
         return {}
     made = indices.settings
-    n_made, n_units = made.rows + made.leader_rows, len(indices.total)
+    n_made = made.rows + made.leader_rows
+    # More passes would mask the words of a group one by one.
+    n_words = len(indices.total) if found.units is None else len(found.units)
     advised: dict[str, int | None] = {}
     for column, label in enumerate(labels):
         needed = _base_masks_needed(indices, column, n_made)
@@ -148,7 +150,7 @@ def advised_passes(
             advised[label] = None
             continue
         budget = budget_for_base_masks(
-            math.ceil(needed), n_units, path=found.path is not None, keep=made.keep
+            math.ceil(needed), n_words, path=found.path is not None, keep=made.keep
         )
         if budget <= indices.n_distinct:  # base masks of this design cost more than ours would
             budget = math.ceil(indices.n_distinct * needed / n_made)
@@ -228,7 +230,7 @@ def _predicted(game: TextGame, probabilities: Mapping[str, float]) -> str:
 
 
 def rows_of(found: Attribution) -> dict[str, int]:
-    """Masks of the design and distinct ones, the prediction included, where there is a design."""
+    """Masks asked for and distinct ones, the whole text included, where there is a design."""
     return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
 
 
