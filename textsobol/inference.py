@@ -1,27 +1,8 @@
-"""Running a torch model without changing it, and the account of what was run."""
+"""Running a torch model without changing it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass
-class Cost:
-    """What was really forwarded."""
-
-    rows: int = 0
-    tokens: int = 0
-    padding: int = 0
-
-    @property
-    def padding_share(self) -> float:
-        """Share of the forwarded tokens that is padding."""
-        return self.padding / self.tokens if self.tokens else 0.0
-
-    def metadata(self) -> dict[str, float]:
-        """What else an explanation reports."""
-        return {}
 
 
 @contextmanager

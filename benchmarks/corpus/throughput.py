@@ -8,8 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,7 +19,6 @@ from textsobol import TextExplainer
 from textsobol.sobol.arrays import Array
 from textsobol.text.batches import LogitRunner
 from textsobol.text.classifiers import HuggingFaceClassifier
-from textsobol.text.sharing import run_together
 from textsobol.text.tokens import Row
 
 Asked = tuple[Sequence[str], Sequence[Any], str, list[Array]]
@@ -69,41 +67,40 @@ def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: 
             explainer(text, **{**calls, "seed": seed})
 
     def big_batch() -> None:
-        tasks = [(1, partial(_outputs, classifier, one)) for one in asked]
-        for outcome in run_together(tasks, most=len(tasks), most_size=len(tasks)):
-            assert outcome.error is None, outcome.error
+        runner([row for one in asked for row in _inputs(classifier, one)], lambda _: None)
 
     def forward() -> None:
-        runner._forward_sorted(rows, lambda _: None)
+        runner(rows, lambda _: None)
 
-    tokens = sum(width for _, width in runner._forward_sorted(rows, lambda _: None))
+    widths = runner(rows, lambda _: None).tokens
+    assert widths is not None
+    tokens = int(widths.sum())
     ways: list[Callable[[], None]] = [job, one_by_one, big_batch, forward]
     times = np.array([[_cpu(way) for way in ways] for _ in range(repeats)])
     best = dict(zip(("job", "one_by_one", "big_batch", "forward"), times.min(axis=0), strict=True))
     return Throughput(**best, rows=len(rows), tokens=tokens)
 
 
-def _outputs(classifier: HuggingFaceClassifier, one: Asked) -> Any:
+def _inputs(classifier: HuggingFaceClassifier, one: Asked) -> Sequence[Row]:
     texts, spans, perturbation, masks = one
-    outputs, _ = classifier.prepare(texts, spans, perturbation)
-    return outputs(np.concatenate(masks), lambda _: None)
+    return classifier.prepare(texts, spans, perturbation).inputs(np.concatenate(masks))
 
 
 @contextmanager
 def _recorded(asked: list[Asked], rows: list[Row]) -> Iterator[None]:
     """Keep what is asked of the classifier, and what is forwarded."""
-    prepare, forward = HuggingFaceClassifier.prepare, LogitRunner._forward_sorted
+    prepare, forward = HuggingFaceClassifier.prepare, LogitRunner.__call__
 
     def preparing(self: Any, texts: Any, spans: Any, perturbation: str) -> Any:
-        outputs, cost = prepare(self, texts, spans, perturbation)
+        prepared = prepare(self, texts, spans, perturbation)
         masks: list[Array] = []
         asked.append((texts, spans, perturbation, masks))
 
-        def keeping(own: Array, tick: Any) -> Any:
+        def keeping(own: Array) -> Any:
             masks.append(own)
-            return outputs(own, tick)
+            return prepared.inputs(own)
 
-        return keeping, cost
+        return replace(prepared, inputs=keeping)
 
     def forwarding(self: Any, given: Sequence[Row], tick: Any) -> Any:
         rows.extend(given)
@@ -111,7 +108,7 @@ def _recorded(asked: list[Asked], rows: list[Row]) -> Iterator[None]:
 
     with (
         mock.patch.object(HuggingFaceClassifier, "prepare", preparing),
-        mock.patch.object(LogitRunner, "_forward_sorted", forwarding),
+        mock.patch.object(LogitRunner, "__call__", forwarding),
     ):
         yield
 

@@ -12,11 +12,13 @@ import numpy as np
 
 from benchmarks.tables import markdown
 from textsobol import ConstantScoreWarning
-from textsobol.methods import Game
+from textsobol.driver import Steps, run
+from textsobol.methods import Attribution, Problem
 from textsobol.methods.contract import Decision
 from textsobol.methods.sobol import sobol
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.black_box import BlackBoxModel
 from textsobol.text.inputs import default_budget
 
 _LENGTHS, _KEEPS = (20, 60), (0.5, 0.8)
@@ -49,16 +51,31 @@ def held(name: str, keep: float, *, n_words: int, n_seeds: int) -> float:
     """How often the default interval of ``total`` of a word that acts holds the truth."""
     score, n_active = GAMES[name]
     truth = sobol_indices(score, n_active, estimator="exact", keep=keep).total
-    game = Game(lambda masks: score(masks)[:, None], n_words, decision=Decision(score, score, 0))
     hits = []
     for seed in range(n_seeds):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantScoreWarning)  # then there is no interval
-            found = sobol(game, budget=default_budget(n_words), seed=seed, keep=keep, path=True)
+            found = run(_steps(score, n_words, seed=seed, keep=keep))
         assert found.indices is not None
         low, high = (end[:n_active, 0] for end in found.indices.interval(0.95))
         hits.append((low - _ROUNDING <= truth) & (truth <= high + _ROUNDING))
     return float(np.mean(hits))
+
+
+def _steps(
+    score: Callable[[Array], Floats], n_words: int, *, seed: int, keep: float
+) -> Steps[Attribution]:
+    """The default explanation of a black box whose decision is the sign of its score."""
+    model = BlackBoxModel(lambda masks: score(masks)[:, None], n_words)
+    decision = Decision(_only_column, _only_column, 0)
+    problem = Problem(model, lambda outputs: outputs, 1, decision=decision)
+    yield from problem.score(problem.whole)
+    budget = model.ledger.budget = default_budget(n_words)
+    return (yield from sobol(problem, budget=budget, seed=seed, keep=keep, path=True))
+
+
+def _only_column(outputs: Floats) -> Floats:
+    return outputs[:, 0]
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ def sentence_tables(data: str, model: str | None, n_sentences: int) -> Iterator[
     order = np.random.default_rng(0).permutation(len(texts))
     short = (texts[k] for k in order if 8 <= len(texts[k].split()) <= 12)
     for _, text in zip(range(n_sentences), short, strict=False):
-        game = explainer.game(text)
+        game = explainer.masked(text)
         column = game.labels.index(game.prediction)
         yield np.concatenate([game.scores(m)[:, column] for m in all_masks(game.n_features)])
         print(text, file=sys.stderr)

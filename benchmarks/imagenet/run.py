@@ -11,13 +11,13 @@ from typing import Any
 from benchmarks.imagenet.data import Photo, digest
 from benchmarks.imagenet.model import Model
 from benchmarks.imagenet.ways import PictureWay, planned
-from benchmarks.passes import Memory, explained, scores_of
+from benchmarks.passes import explained, scores_of
 from benchmarks.provenance import command_of, versions_of, weights_of, without_place
 from benchmarks.runner import fill, seed_of
 from benchmarks.store import Store
 from benchmarks.ways import METHODS
 from textsobol import ImageExplainer
-from textsobol.image.game import ImageGame
+from textsobol.image.masked_model import MaskedImageModel
 from textsobol.metrics import pixel_faithfulness, points_at
 from textsobol.sobol.arrays import Floats
 
@@ -108,16 +108,15 @@ class Picture:
 
     def __init__(self, explainer: ImageExplainer, photo: Photo) -> None:
         self._image = photo.opened()
-        self._cells = explainer.game(self._image)
-        self.pixels = explainer.game(self._image, pixels=True)
-        self._memory = Memory()
+        self._cells = explainer.masked(self._image)
+        self.pixels = explainer.masked(self._image, pixels=True)
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the photo."""
         return self._image.size
 
-    def game_for(self, way: PictureWay) -> ImageGame:
+    def game_for(self, way: PictureWay) -> MaskedImageModel:
         """The pixels for methods that score them, the cells of the grid for others."""
         return self.pixels if METHODS[way.method].finest else self._cells
 
@@ -125,7 +124,7 @@ class Picture:
         """A map for each kind of score."""
         game = self.game_for(way)
         n_before = game.cost.rows
-        found, n_rows = explained(game, way, seed, memory=self._memory)
+        found, n_rows = explained(game, way, seed)
         values = [game.regions.as_picture(scores_of(found, kind)) for kind in way.scores]
         # Passes of gradients are not the game's.
         return Maps(values, n_rows, game.cost.rows - n_before + found.passes)

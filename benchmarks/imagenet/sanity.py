@@ -38,7 +38,7 @@ def sanity(setup: Setup, photos: Sequence[Photo], store: Store, *, seed: int, ro
         def explain(photo: Photo, label: str | None) -> tuple[Floats, str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                game = explainer.game(photo.opened())
+                game = explainer.masked(photo.opened())
                 label = label or game.prediction
                 found, _ = explained(game, way, seed_of(photo, seed), label=label)
             return scores_of(found, "signed"), label

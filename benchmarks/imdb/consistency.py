@@ -20,7 +20,7 @@ from textsobol import TextExplainer
 from textsobol.metrics.agreement import spearman
 from textsobol.metrics.consistency import randomised, stability
 from textsobol.sobol.arrays import Floats
-from textsobol.text.game import TextGame
+from textsobol.text.masked_model import MaskedTextModel
 
 CONVERGED = 256  # rows for each word
 CONVERGENCE_CAPTION = (
@@ -43,8 +43,8 @@ def convergence(
     """
 
     @lru_cache(maxsize=1)
-    def game_of(review: Review) -> TextGame:
-        return explainer.game(review.text)
+    def game_of(review: Review) -> MaskedTextModel:
+        return explainer.masked(review.text)
 
     def prepare(review: Review, method: str) -> Callable[[int], dict[str, Any]]:
         game = game_of(review)
@@ -85,7 +85,7 @@ def sanity(
         def explain(review: Review, label: str | None) -> tuple[Floats, str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                game = explainer.game(review.text)
+                game = explainer.masked(review.text)
                 label = label or game.prediction
                 found, _ = explained(game, way, seed_of(review, seed), label=label)
             return scores_of(found, "signed"), label
@@ -99,7 +99,7 @@ def sanity(
     measure_sanity(reviews, explain_by(explainer), stages, store, model=model, of="review")
 
 
-def _scores(game: TextGame, method: str, rows: int, seed: int) -> tuple[Floats, int]:
+def _scores(game: MaskedTextModel, method: str, rows: int, seed: int) -> tuple[Floats, int]:
     (way,) = ways([method], rows_per_word=[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

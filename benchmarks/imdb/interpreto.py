@@ -25,8 +25,8 @@ from benchmarks.runner import fill, seed_of
 from benchmarks.store import Store
 from textsobol import TextExplainer
 from textsobol.sobol.arrays import Floats
-from textsobol.text.game import TextGame
 from textsobol.text.loading import load_model
+from textsobol.text.masked_model import MaskedTextModel
 
 Span = tuple[int, int]
 METHODS = {
@@ -93,7 +93,7 @@ def run(
     rival = Interpreto(path)
 
     def explain(review: Review, missing: Sequence[InterpretoWay]) -> Iterator[list[dict[str, Any]]]:
-        game = explainer.game(review.text)
+        game = explainer.masked(review.text)
         for way in missing:
             scores, n_rows = rival.scores(game, review.text, way, seed_of(review, seed))
             (header,) = headers(way, model)
@@ -125,7 +125,7 @@ class Interpreto:
             interpreto.Lime(self._model, self._tokenizer, device=self._model.device)
 
     def scores(
-        self, game: TextGame, text: str, way: InterpretoWay, seed: int
+        self, game: MaskedTextModel, text: str, way: InterpretoWay, seed: int
     ) -> tuple[Floats, int]:
         """Scores of our words for the predicted label, and the distinct texts it forwards."""
         import torch

@@ -16,7 +16,7 @@ from textsobol import TextExplainer
 from textsobol.methods.perturbing import GREEDY_DELETIONS
 from textsobol.metrics.faithfulness import STEPS, Faithfulness, faithfulness
 from textsobol.sobol.arrays import Floats
-from textsobol.text.game import TextGame
+from textsobol.text.masked_model import MaskedTextModel
 
 KEY = ("model", "variant", "review")
 _DIGITS = 6
@@ -35,7 +35,7 @@ def run(
     """Fill the store with what is not there yet; returns how many results were added."""
 
     def explain(review: Review, missing: Sequence[WordWay]) -> Iterator[list[dict[str, Any]]]:
-        game = explainer.game(review.text)
+        game = explainer.masked(review.text)
         for way in missing:
             yield list(_lines(game, way, review, model, seed))
 
@@ -80,7 +80,7 @@ def settings_of(
 
 
 def _lines(
-    game: TextGame, way: WordWay, review: Review, model: str, seed: int
+    game: MaskedTextModel, way: WordWay, review: Review, model: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     """One result for every kind of score that the way gives."""
     found, n_rows = explained(game, way, seed_of(review, seed))
@@ -104,7 +104,7 @@ def headers(way: WordWay, model: str) -> Iterator[dict[str, Any]]:
 
 
 def line_of(
-    game: TextGame, review: Review, scores: Floats, n_rows: int, header: Mapping[str, Any]
+    game: MaskedTextModel, review: Review, scores: Floats, n_rows: int, header: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The result of scores for the predicted label.
 
@@ -129,7 +129,7 @@ def line_of(
     }
 
 
-def _negative_and_positive(game: TextGame) -> list[str]:
+def _negative_and_positive(game: MaskedTextModel) -> list[str]:
     """The two labels in the order of the data: 0 negative, 1 positive."""
     names = list(game.probabilities)
     if len(names) != 2:

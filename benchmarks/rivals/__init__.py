@@ -11,7 +11,9 @@ from benchmarks.rivals.shapiq_shapley import (
     shapiq_kernel,
     shapiq_svarm,
 )
+from textsobol.driver import Steps
 from textsobol.methods import Attribution, Method
+from textsobol.methods.callback import called_back
 
 
 def _shapley(
@@ -20,13 +22,13 @@ def _shapley(
     # The whole input and the empty one.
     least: Callable[[int], int] = lambda d: 2,
 ) -> Method:
-    return Method(title, attribute, "black box", least)
+    return Method(title, called_back(attribute), "black box", least)
 
 
-def _relu_gradient(title: str, attribute: Callable[..., Attribution]) -> Method:
+def _relu_gradient(title: str, steps: Callable[..., Steps[Attribution]]) -> Method:
     return Method(
         title,
-        attribute,
+        steps,
         "white box",
         least=lambda d: 0,
         natural=lambda d: 0,

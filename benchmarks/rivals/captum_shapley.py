@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.methods import Attribution, Game
-from textsobol.methods.peers import only_feature
+from textsobol.methods import Attribution
+from textsobol.methods.callback import Scored
 from textsobol.sobol.arrays import Floats
 
 
-def captum_kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
+def captum_kernel_shap(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values by regression on drawn masks (Lundberg & Lee 2017), by captum's KernelShap.
 
     All masks are asked for in one call. Labels are fitted one after another, from the same draws.
@@ -22,7 +22,7 @@ def captum_kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
 
     captum = _captum()
     if game.n_features == 1:
-        return only_feature(game, budget)
+        return _only_feature(game)
     whole = torch.ones(1, game.n_features)
 
     def values(forward: Callable[[Any], Any]) -> Floats:
@@ -38,7 +38,7 @@ def captum_kernel_shap(game: Game, *, budget: int, seed: int) -> Attribution:
     return _seeded(game, budget, seed, values)
 
 
-def captum_shapley(game: Game, *, budget: int, seed: int) -> Attribution:
+def captum_shapley(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values by walks from nothing to all (Štrumbelj & Kononenko), by captum.
 
     A walk is asked for in one call. All walks share their ends.
@@ -47,7 +47,7 @@ def captum_shapley(game: Game, *, budget: int, seed: int) -> Attribution:
 
     captum = _captum()
     if game.n_features == 1:
-        return only_feature(game, budget)
+        return _only_feature(game)
     d = game.n_features
 
     def values(forward: Callable[[Any], Any]) -> Floats:
@@ -61,12 +61,12 @@ def captum_shapley(game: Game, *, budget: int, seed: int) -> Attribution:
 
 
 def _seeded(
-    game: Game, budget: int, seed: int, values: Callable[[Callable[[Any], Any]], Floats]
+    game: Scored, budget: int, seed: int, values: Callable[[Callable[[Any], Any]], Floats]
 ) -> Attribution:
     """What captum finds with torch's random numbers of a seed, which are then put back."""
     import torch
 
-    score = game.scorer(budget)
+    score = game.score
 
     def forward(masks: Any) -> Any:
         return torch.as_tensor(score(masks.numpy() > 0.5))
@@ -75,6 +75,12 @@ def _seeded(
         torch.manual_seed(seed)
         found = values(forward)
     return Attribution(found.astype(float), settings={"samples": budget})
+
+
+def _only_feature(game: Scored) -> Attribution:
+    """The one feature has all the difference; captum fails on it."""
+    both = game.score(np.array([[True], [False]]))
+    return Attribution(both[:1] - both[1:], settings={"samples": 2})
 
 
 def _captum() -> Any:

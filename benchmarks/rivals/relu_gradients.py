@@ -6,7 +6,8 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from textsobol.methods import Attribution, Differentiable, Game
+from textsobol.driver import Steps
+from textsobol.methods import Attribution, Differentiable, Problem
 from textsobol.methods.gradients import opened, summed_up
 
 if TYPE_CHECKING:
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 
-def guided_backprop(game: Game, *, budget: int, seed: int) -> Attribution:
+def guided_backprop(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
     """Absolute gradient that only flows where it and the activation are positive.
 
     Springenberg et al. 2014, Striving for simplicity.
     """
-    return _changed_backprop(game, "GuidedBackprop")
+    return _changed_backprop(problem, "GuidedBackprop")
 
 
-def deconvnet(game: Game, *, budget: int, seed: int) -> Attribution:
+def deconvnet(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
     """Absolute gradient that only flows where it is positive (Zeiler & Fergus 2014)."""
-    return _changed_backprop(game, "Deconvolution")
+    return _changed_backprop(problem, "Deconvolution")
 
 
-def _changed_backprop(game: Game, name: str) -> Attribution:
-    _, model = opened(game)
+def _changed_backprop(problem: Problem, name: str) -> Steps[Attribution]:
+    _, model = opened(problem)
     changed = _with_plain_relus(model)
 
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
@@ -37,7 +38,7 @@ def _changed_backprop(game: Game, name: str) -> Attribution:
             warnings.simplefilter("ignore")
             return getattr(captum, name)(changed).attribute(model.inputs, target=label).abs()
 
-    return summed_up(game, attribute, passes=1)
+    return (yield from summed_up(problem, attribute, passes=1))
 
 
 def _with_plain_relus(model: Differentiable) -> Module:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.methods import Attribution, Game
+from textsobol.methods import Attribution
+from textsobol.methods.callback import Scored
 from textsobol.sobol.arrays import Array, Floats
 
 # shapiq counts all masks of a size as a floating-point number, which ends near 2 ** 1024.
@@ -24,7 +25,7 @@ _MOST_FEATURES_IN_PAIRS = 250
 _PROXY_ROWS = 40
 
 
-def shapiq_kernel(game: Game, *, budget: int, seed: int) -> Attribution:
+def shapiq_kernel(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values by weighted regression on distinct masks, by shapiq's KernelSHAP."""
     shapiq = _shapiq(game)
     return _approximated(
@@ -32,7 +33,7 @@ def shapiq_kernel(game: Game, *, budget: int, seed: int) -> Attribution:
     )
 
 
-def shapiq_kadd(game: Game, *, budget: int, seed: int) -> Attribution:
+def shapiq_kadd(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values of a fit by single features and pairs (Pelegrina et al. 2023).
 
     There are about d²/2 pairs: time grows with the sixth power of d, memory with the fourth.
@@ -46,7 +47,7 @@ def shapiq_kadd(game: Game, *, budget: int, seed: int) -> Attribution:
     )
 
 
-def shapiq_svarm(game: Game, *, budget: int, seed: int) -> Attribution:
+def shapiq_svarm(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values by means over masks with and without a feature (Kolpaczki et al. 2024).
 
     Means are stratified by the number of features that are present.
@@ -73,7 +74,7 @@ def shapiq_svarm(game: Game, *, budget: int, seed: int) -> Attribution:
     return _approximated(game, budget, approximator)
 
 
-def proxyspex(game: Game, *, budget: int, seed: int) -> Attribution:
+def proxyspex(game: Scored, *, budget: int, seed: int) -> Attribution:
     """Shapley values of a sparse polynomial that boosted trees suggest (Butler et al. 2025).
 
     The trees need 40 rows for a first split. Games with fewer masks than that are enumerated.
@@ -113,8 +114,8 @@ def proxyspex_least(n_features: int) -> int:
     return min(1 << n_features, _PROXY_ROWS)
 
 
-def _approximated(game: Game, budget: int, approximator: Callable[[], Any]) -> Attribution:
-    score = game.scorer(budget)
+def _approximated(game: Scored, budget: int, approximator: Callable[[], Any]) -> Attribution:
+    score = game.score
     n_labels = score(np.ones((1, game.n_features), dtype=bool)).shape[1]
     found = np.zeros((game.n_features, n_labels))
     for label in range(n_labels):
@@ -126,8 +127,8 @@ def _approximated(game: Game, budget: int, approximator: Callable[[], Any]) -> A
     return Attribution(found, settings={"samples": budget})
 
 
-def _enumerated(game: Game, budget: int, shapiq: Any) -> Attribution:
-    score = game.scorer(budget)
+def _enumerated(game: Scored, budget: int, shapiq: Any) -> Attribution:
+    score = game.score
     n_labels = score(np.ones((1, game.n_features), dtype=bool)).shape[1]
     values = [
         shapiq.ExactComputer(_column(score, label), n_players=game.n_features)("SV", 1)
@@ -141,7 +142,7 @@ def _column(score: Callable[[Array], Floats], label: int) -> Callable[[Array], F
     return lambda masks: score(np.asarray(masks, dtype=bool))[:, label]
 
 
-def _shapiq(game: Game, most: int = _MOST_FEATURES) -> Any:
+def _shapiq(game: Scored, most: int = _MOST_FEATURES) -> Any:
     try:
         import shapiq
     except ImportError as error:

@@ -57,15 +57,16 @@ def interpretos(model: Any, tokenizer: Any, batch_size: int) -> Ranking:
 
 def deletion(model: Any, tokenizer: Any, text: str, scores: np.ndarray) -> float:
     """Mean probability of the predicted label over 0 to 20 deletions."""
-    words = TextExplainer(model, tokenizer, unit="token", progress=False).game(text).words
+    words = TextExplainer(model, tokenizer, unit="token", progress=False).masked(text).words
     assert len(words) == len(scores), (len(words), len(scores))
     spans = [(word.start, word.end) for word in words]
     classifier = as_classifier(model, tokenizer, batch_tokens=None, batch_texts=1)
-    outputs, _ = classifier.prepare([text], [spans], "delete")
+    prepared = classifier.prepare([text], [spans], "delete")
     masks = np.ones((DELETED + 1, len(words)), dtype=bool)
     for step, word in enumerate(np.argsort(-scores, kind="stable")[:DELETED]):
         masks[step + 1 :, word] = False
-    shares = probabilities(outputs(masks, lambda _: None), classifier.activation)
+    outputs = prepared.engine(prepared.inputs(masks), lambda _: None).outputs
+    shares = probabilities(outputs, classifier.activation)
     return float(shares[:, shares[0].argmax()].mean())
 
 

@@ -26,7 +26,7 @@ from benchmarks.imagenet.model import load
 from benchmarks.imagenet.onnx import OnnxForward
 from benchmarks.imagenet.run import SCORE_IN_WORDS, Picture, Setup
 from benchmarks.imagenet.ways import NAMES, flip, planned, ways
-from benchmarks.passes import Memory, explained, keys_of
+from benchmarks.passes import explained
 from tests.benchmarks.killing import whole_and_killed
 from tests.benchmarks.photos import photo_directory, tiny_resnet
 from textsobol.metrics import pixel_faithfulness
@@ -156,7 +156,7 @@ def test_a_long_design_serves_its_shorter_prefixes(setup: Setup, data: Path) -> 
             # The whole picture was known before; at random, a mask can come twice.
             assert maps.rows - 5 <= maps.forwarded + 1 <= maps.rows
         elif way.names[0] == "jansen-32-signed":
-            assert maps.forwarded == N_CELLS + 1, "the occlusions that tell the sign"
+            assert maps.forwarded == N_CELLS, "the occlusions that tell the sign"
         else:
             assert maps.forwarded == 0
 
@@ -198,29 +198,15 @@ def test_the_plan_of_passes_is_kept(setup: Setup, data: Path) -> None:
         for found in picture.maps(way, seed=0).values:
             pixel_faithfulness(picture.pixels, found, picture.pixels.prediction, steps=8)
     made = sum(picture.game_for(way).cost.rows for way in asked[:2]) - sum(start)
-    assert made == pytest.approx(sum(planned(asked, 8)), rel=0.02)
-
-
-def test_a_memory_asks_for_what_it_does_not_know() -> None:
-    asked = []
-
-    def ask(masks: Any) -> Any:
-        asked.append(len(masks))
-        return masks.sum(axis=1, keepdims=True).astype(float)
-
-    memory = Memory()
-    masks = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=bool)
-    assert memory.scores(keys_of(masks), masks, ask).ravel().tolist() == [1, 2, 1]
-    more = np.array([[1.0, 1.0, 0.0], [0.5, 0.25, 0.0]])
-    assert memory.scores(keys_of(more), more, ask).ravel().tolist() == [2, 0.75]
-    assert asked == [2, 1]
+    most = sum(planned(asked, 8))  # what several ways ask for is forwarded once
+    assert 0.9 * most < made <= most
 
 
 def test_passes_are_those_of_the_paper(setup: Setup, data: Path) -> None:
     totals = [way.passes for way in ways(["jansen"], 121, []) if "total" in way.scores]
     assert totals == [3936, 3444, 2952, 2460, 1968, 1476, 984, 492]
     assert [way.budget(50_176) for way in ways(["rise"], 121, [4000, 8000])] == [8001, 4001]
-    game = setup.explainer().game(photos(data, seed=0)[0].opened())
+    game = setup.explainer().masked(photos(data, seed=0)[0].opened())
     _, n_rows = explained(game, flip(4, N_CELLS), 0)
     assert n_rows == 4 * (N_CELLS + 1) + 1
 

@@ -99,9 +99,9 @@ def test_reviews_come_in_the_order_of_the_seed(data: Path) -> None:
 def test_passes_are_counted_for_each_method_by_itself(data: Path, model: Path) -> None:
     explainer = TextExplainer(str(model))
     review = reviews(str(data), seed=0)[0]
-    shared = explainer.game(review.text)
+    shared = explainer.masked(review.text)
     for way in ways(["occlusion", "flip", "rise", "occlusion"]):
-        alone = explainer.game(review.text)
+        alone = explainer.masked(review.text)
         first, n_alone = explained(alone, way, seed_of(review, 0))
         again, n_shared = explained(shared, way, seed_of(review, 0))
         assert n_alone == n_shared
@@ -117,7 +117,7 @@ def test_signed_scores_of_a_linear_model_delete_as_well_as_the_search(
 ) -> None:
     explainer = TextExplainer(str(model))
     for review in reviews(str(data), seed=0)[:4]:
-        game = explainer.game(review.text)
+        game = explainer.masked(review.text)
         measured = {}
         for way in ways(["flip", "greedy", "random"]):
             found, _ = explained(game, way, seed_of(review, 0))

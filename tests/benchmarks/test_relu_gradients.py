@@ -17,7 +17,7 @@ METHODS = ["guided_backprop", "deconvnet"]
 
 
 def map_of(method: str, explainer: ImageExplainer, label: str) -> Floats:
-    game = explainer.game(PICTURE, pixels=True)
+    game = explainer.masked(PICTURE, pixels=True)
     (way,) = ways([method], 121, [])
     found, _ = explained(game, way, 0, label=label)
     return game.regions.as_picture(found.scores[:, 0])

@@ -9,8 +9,10 @@ from benchmarks.rivals import RIVALS
 from benchmarks.rivals.shapiq_shapley import proxyspex, shapiq_kernel, shapiq_svarm
 from tests.methods import contract
 from tests.methods.test_peers import ends, shapley, tangled
+from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
-from textsobol.methods import METHODS, Game
+from textsobol.methods import METHODS, Problem
+from textsobol.methods.callback import called_back
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [
@@ -23,8 +25,8 @@ REGRESSIONS = ["shapiq_kernel", "shapiq_kadd", "captum_kernel_shap"]
 SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex"]
 
 
-def found(name: str, game: Game, budget: int, seed: int = 0) -> Floats:
-    return RIVALS[name].attribute(game, budget=budget, seed=seed).scores
+def found(name: str, game: Problem, budget: int, seed: int = 0) -> Floats:
+    return attribution(RIVALS[name].steps, game, budget=budget, seed=seed).scores
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
@@ -51,16 +53,16 @@ def test_proxyspex_finds_few_words_and_a_pair_among_many() -> None:
 
     exact = np.zeros(30)
     exact[:4] = [3, -2, 2, 2]
-    scores = found("proxyspex", Game(score, 30), budget=240)
+    scores = found("proxyspex", problem_of(score, 30), budget=240)
     np.testing.assert_allclose(scores[:, 0], exact, atol=0.05)
     np.testing.assert_allclose(scores[:, 1], -0.5 * exact, atol=0.05)
 
 
 def test_proxyspex_says_nothing_where_its_trees_find_nothing() -> None:
     # A mask and its complement have the same score: no single word tells anything.
-    game = Game(lambda z: (z[:, 0] ^ z[:, 1]).astype(float), 8)
+    game = problem_of(lambda z: (z[:, 0] ^ z[:, 1]).astype(float), 8)
     np.testing.assert_allclose(found("proxyspex", game, budget=40), 0, atol=1e-12)
-    constant = Game(lambda z: np.full(len(z), 7.0), 8)
+    constant = problem_of(lambda z: np.full(len(z), 7.0), 8)
     np.testing.assert_allclose(found("proxyspex", constant, budget=64), 0, atol=1e-12)
 
 
@@ -89,7 +91,7 @@ def test_values_share_out_the_whole_score(name: str, budget: int) -> None:
 @pytest.mark.parametrize("name", [*REGRESSIONS, "captum_shapley"])
 def test_a_sum_is_told_with_few_rows(name: str) -> None:
     weights = np.random.default_rng(0).normal(size=(10, 2))
-    game = Game(lambda z: z @ weights + 3.0, 10)
+    game = problem_of(lambda z: z @ weights + 3.0, 10)
     np.testing.assert_allclose(found(name, game, budget=100), weights, atol=1e-3)
 
 
@@ -100,16 +102,16 @@ def test_shapiqs_are_shapiqs_own_answers(budget: int) -> None:
     game = tangled(10, 4)
 
     def first(masks: Array) -> Floats:
-        return np.asarray(game.black_box(masks))[:, 1]
+        return np.asarray(black_box_of(game)(masks))[:, 1]
 
     for method, own in [(shapiq_kernel, shapiq.KernelSHAP), (shapiq_svarm, shapiq.SVARM)]:
         expected = own(n=10, random_state=7).approximate(budget, first).get_n_order_values(1)
-        scores = method(game, budget=budget, seed=7).scores[:, 1]
+        scores = attribution(called_back(method), game, budget=budget, seed=7).scores[:, 1]
         np.testing.assert_allclose(scores, expected, atol=1e-10)
     if budget > 40:
         spex = shapiq.ProxySPEX(n=10, index="SV", max_order=1, random_state=7)
         expected = spex.approximate(budget, first).get_n_order_values(1)
-        scores = proxyspex(game, budget=budget, seed=7).scores[:, 1]
+        scores = attribution(called_back(proxyspex), game, budget=budget, seed=7).scores[:, 1]
         np.testing.assert_allclose(scores, expected, atol=1e-10)
 
 
@@ -123,10 +125,10 @@ def test_masks_are_asked_for_together(name: str, most_calls: int) -> None:
     def spy(masks: Array) -> Floats:
         nonlocal calls
         calls += 1
-        return np.asarray(tangled_30.black_box(masks))
+        return np.asarray(black_box_of(tangled_30)(masks))
 
     tangled_30 = tangled(30, 2)
-    found(name, Game(spy, 30), budget=249)
+    found(name, problem_of(spy, 30), budget=249)
     assert calls <= most_calls
 
 
@@ -135,7 +137,7 @@ def test_masks_are_asked_for_together(name: str, most_calls: int) -> None:
     [("shapiq_kernel", 1000), ("shapiq_kadd", 250), ("shapiq_svarm", 1000), ("proxyspex", 1000)],
 )
 def test_texts_that_are_too_long_for_shapiq_are_refused(name: str, most: int) -> None:
-    game = Game(lambda z: z.sum(axis=1), most + 1)
+    game = problem_of(lambda z: z.sum(axis=1), most + 1)
     said = f"{most + 1} features: this method of shapiq takes at most {most}"
     with pytest.raises(ValueError, match=said):
         found(name, game, budget=5000)
@@ -143,7 +145,7 @@ def test_texts_that_are_too_long_for_shapiq_are_refused(name: str, most: int) ->
 
 def test_long_texts_are_not_too_long_for_shapiq() -> None:
     weights = np.linspace(-1, 1, 1000)
-    scores = found("shapiq_kernel", Game(lambda z: z @ weights, 1000), budget=1500)[:, 0]
+    scores = found("shapiq_kernel", problem_of(lambda z: z @ weights, 1000), budget=1500)[:, 0]
     np.testing.assert_allclose(scores, weights, atol=1e-3)
 
 
@@ -193,7 +195,7 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(
 
 @pytest.mark.parametrize("name", SHAPLEY)
 def test_rivals_tell_praise_from_blame(name: str) -> None:
-    game = TextExplainer(progress=False).game(
+    game = TextExplainer(progress=False).masked(
         "A gripping, beautifully acted film, ruined by its dull ending."
     )
     (way,) = ways([name], rows_per_word=[16])

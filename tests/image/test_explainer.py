@@ -309,7 +309,7 @@ def test_the_cameras_turn_is_heeded_in_files_and_pictures(tmp_path: Path) -> Non
     picture.save(tmp_path / "x.jpg", exif=exif)
     explainer = ImageExplainer(lambda p: p.mean(axis=(1, 2, 3)), grid=(2, 2), progress=False)
     for given in (tmp_path / "x.jpg", str(tmp_path / "x.jpg"), Image.open(tmp_path / "x.jpg")):
-        assert explainer.game(given).picture.shape == (1, 3, 16, 12)
+        assert explainer.masked(given).picture.shape == (1, 3, 16, 12)
 
 
 def test_labels_of_the_same_name_are_told_apart() -> None:
@@ -322,8 +322,8 @@ def test_labels_of_the_same_name_are_told_apart() -> None:
     explanation = explainer(PICTURE, labels=None)
     assert list(explanation.probabilities) == ["crane (0)", "lamp", "crane (2)", "lighthouse"]
     assert explanation.probabilities["lighthouse"] == pytest.approx(0.4)
-    game = explainer.game(PICTURE)
-    last = game.looked_at("lighthouse").scores(np.ones((1, 4), dtype=bool))
+    game = explainer.masked(PICTURE)
+    last = game.with_target("lighthouse").scores(np.ones((1, 4), dtype=bool))
     assert last[0, 0] == pytest.approx(0.4)
 
 
@@ -350,7 +350,7 @@ def test_a_baseline_is_a_picture_like_the_one_explained() -> None:
         explainer = ImageExplainer(
             lambda p: p.mean(axis=(1, 2, 3)), grid=(4, 4), baseline=given, progress=False
         )
-        assert explainer.game(PICTURE).scores(nothing)[0, 0] == pytest.approx(baseline.mean())
+        assert explainer.masked(PICTURE).scores(nothing)[0, 0] == pytest.approx(baseline.mean())
 
 
 def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from tests.problems import attribution, problem_of
 from textsobol import ImageExplainer
-from textsobol.methods import METHODS, Game
+from textsobol.methods import METHODS
 from textsobol.methods.rise import rise
 from textsobol.metrics import pixel_faithfulness, points_at
 from textsobol.sobol import BlackBoxError
@@ -98,7 +99,7 @@ def test_gradcam_is_enlarged_to_the_picture_and_summed_up_to_segments() -> None:
     large = nn.functional.interpolate(small, size=(16, 20), mode="bilinear")[0, 0].numpy()
     np.testing.assert_allclose(explanation.map(), large, rtol=1e-5)
     assert explanation.settings["layer"] == "conv"
-    assert explanation.cost["forwarded"] == 1 + 1 + 1 + 2, "whole, layer, labels' number, 2 labels"
+    assert explanation.cost["forwarded"] == 1 + 1 + 2, "whole, layer, 2 labels"
     segments = np.arange(320).reshape(16, 20) // 100
     summed = explainer(PICTURE, method="gradcam", label="a", segments=segments)
     for segment in range(4):
@@ -151,9 +152,9 @@ def test_rise_finds_the_pixels_that_matter_with_smooth_masks() -> None:
         seen.append(masks)
         return masks.reshape(-1, 28, 42)[:, 4:8, 30:36].mean(axis=(1, 2))
 
-    game = Game(black_box, 28 * 42, plane=(28, 42))
-    found = rise(game, budget=2001, seed=0).scores[:, 0].reshape(28, 42)
-    masks = np.concatenate(seen)
+    game = problem_of(black_box, 28 * 42, plane=(28, 42))
+    found = attribution(rise, game, budget=2001, seed=0).scores[:, 0].reshape(28, 42)
+    masks = np.concatenate(seen)[1:]  # without the whole picture
     assert masks.shape == (2000, 28 * 42)
     assert 0 <= masks.min() < masks.max() <= 1
     assert abs(masks.mean() - 0.5) < 0.01
@@ -175,8 +176,8 @@ def test_the_masks_of_a_smaller_budget_of_rise_are_the_first_ones() -> None:
             seen.append(masks.copy())
             return masks.mean(axis=1)
 
-        rise(Game(black_box, 200 * 300, plane=(200, 300)), budget=budget, seed=3)
-        return np.concatenate(seen)
+        attribution(rise, problem_of(black_box, 200 * 300, plane=(200, 300)), budget=budget, seed=3)
+        return np.concatenate(seen)[1:]  # without the whole picture
 
     np.testing.assert_array_equal(masks_of(81)[:40], masks_of(41))
 
@@ -205,7 +206,7 @@ def test_deletion_and_insertion_of_pixels_by_hand() -> None:
         return np.asarray((pictures[..., 0] * weights).sum(axis=(1, 2)) / weights.sum())
 
     explainer = ImageExplainer(weighted, labels=["all"], grid=(2, 2), progress=False)
-    game = explainer.game(picture, pixels=True)
+    game = explainer.masked(picture, pixels=True)
     found = pixel_faithfulness(game, weights, "all", steps=4)
     np.testing.assert_allclose(found.deletion_curve, np.array([120, 66, 28, 6, 0]) / 120)
     np.testing.assert_allclose(found.insertion_curve, np.array([0, 54, 92, 114, 120]) / 120)
@@ -214,10 +215,10 @@ def test_deletion_and_insertion_of_pixels_by_hand() -> None:
     reverse = pixel_faithfulness(game, -weights, "all", steps=4)
     assert reverse.deletion > found.deletion
     # Another baseline than the explainer's.
-    gray = explainer.game(picture, pixels=True, baseline=0.5)
+    gray = explainer.masked(picture, pixels=True, baseline=0.5)
     half = pixel_faithfulness(gray, weights, "all", steps=4)
     np.testing.assert_allclose(half.deletion_curve, 0.5 + found.deletion_curve / 2)
-    with pytest.raises(ValueError, match="does not fit a game of 16 features"):
+    with pytest.raises(ValueError, match="does not fit 16 features"):
         pixel_faithfulness(game, np.ones((2, 2)), "all")
     with pytest.raises(ValueError, match="steps=17: must be 1 to 16"):
         pixel_faithfulness(game, weights, "all", steps=17)
@@ -247,9 +248,9 @@ def test_a_plateau_points_at_its_middle() -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint8, bool, np.int16, np.float32])
 def test_maps_of_any_kind_of_number(dtype: type) -> None:
-    game = ImageExplainer(lambda p: p[..., 0].mean(axis=(1, 2)), labels=["all"], grid=(1, 2)).game(
-        np.array([[1.0, 0.0]]), pixels=True
-    )
+    game = ImageExplainer(
+        lambda p: p[..., 0].mean(axis=(1, 2)), labels=["all"], grid=(1, 2)
+    ).masked(np.array([[1.0, 0.0]]), pixels=True)
     found = pixel_faithfulness(game, np.array([[1, 0]], dtype=dtype), "all", steps=2)
     np.testing.assert_allclose(found.deletion_curve, [0.5, 0, 0])
     with pytest.raises(ValueError, match="finite"):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from textsobol.methods import Attribution, Differentiable, Game, Method
+from tests.problems import attribution, problem_of
+from textsobol.methods import Attribution, Differentiable, Method, Problem
 from textsobol.sobol.arrays import Array, Floats
 
 
@@ -19,7 +20,7 @@ def score(masks: Array) -> Floats:
     return np.stack([np.tanh(odds), np.cos(odds)], axis=1)
 
 
-def numeric(n_features: int) -> Game:
+def numeric(n_features: int) -> Problem:
     """The game with gradients: a vector of two numbers for every feature, none for the last."""
     owners = np.array([*range(n_features), -1])
 
@@ -31,12 +32,12 @@ def numeric(n_features: int) -> Game:
             owners,
         )
 
-    return Game(score, n_features, differentiable)
+    return problem_of(score, n_features, differentiable)
 
 
 def attributed(method: Method, n_features: int, *, seed: int = 0, more: int = 20) -> Attribution:
     budget = method.least(n_features) + more
-    return method.attribute(numeric(n_features), budget=budget, seed=seed)
+    return attribution(method.steps, numeric(n_features), budget=budget, seed=seed)
 
 
 def check_same_seed(method: Method) -> None:
@@ -63,7 +64,7 @@ def check_budget(method: Method, n_features: int, more: int) -> None:
         return score(masks)
 
     budget = method.least(n_features) + more
-    found = method.attribute(Game(spy, n_features), budget=budget, seed=1)
+    found = attribution(method.steps, problem_of(spy, n_features), budget=budget, seed=1)
     assert len(seen) <= max(1, budget)
     assert found.passes == 0
     assert np.isfinite(found.scores).all()
@@ -79,7 +80,7 @@ def check_budget_of_the_benchmark(
         return score(masks)[:, 0]
 
     budget = max(method.least(n_features), 1 + rows_per_word * (n_features + 1))
-    method.attribute(Game(spy, n_features), budget=budget, seed=1)
+    attribution(method.steps, problem_of(spy, n_features), budget=budget, seed=1)
     assert len(seen) <= budget
     if n_features > 5:
         assert len(seen) >= least_used * (budget - 1)
@@ -87,18 +88,22 @@ def check_budget_of_the_benchmark(
 
 def check_score_without_labels(method: Method) -> None:
     budget = method.least(6) + 40
-    flat = method.attribute(Game(lambda z: score(z)[:, 0], 6), budget=budget, seed=0).scores
-    column = method.attribute(Game(lambda z: score(z)[:, :1], 6), budget=budget, seed=0).scores
+    flat = attribution(
+        method.steps, problem_of(lambda z: score(z)[:, 0], 6), budget=budget, seed=0
+    ).scores
+    column = attribution(
+        method.steps, problem_of(lambda z: score(z)[:, :1], 6), budget=budget, seed=0
+    ).scores
     assert flat.shape == (6, 1)
     np.testing.assert_allclose(flat, column, atol=1e-12)
 
 
 def check_labels_apart(method: Method) -> None:
     budget = method.least(8) + 30
-    both = method.attribute(Game(score, 8), budget=budget, seed=0).scores
+    both = attribution(method.steps, problem_of(score, 8), budget=budget, seed=0).scores
     for label in (0, 1):
-        alone = Game(lambda z, label=label: score(z)[:, label], 8)  # type: ignore[misc]
-        found = method.attribute(alone, budget=budget, seed=0).scores
+        alone = problem_of(lambda z, label=label: score(z)[:, label], 8)
+        found = attribution(method.steps, alone, budget=budget, seed=0).scores
         np.testing.assert_allclose(found[:, 0], both[:, label], atol=1e-9)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.methods import contract
-from textsobol.methods import METHODS, TEXT_METHODS, Game, method_named
+from tests.problems import attribution, problem_of
+from textsobol.methods import METHODS, TEXT_METHODS, method_named
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [
@@ -83,7 +84,7 @@ def test_the_global_state_is_restored_after_a_failure_too() -> None:
 
     before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     with pytest.raises(RuntimeError, match="no"):
-        METHODS["kernel_shap"].attribute(Game(broken, 5), budget=20, seed=0)
+        attribution(METHODS["kernel_shap"].steps, problem_of(broken, 5), budget=20, seed=0)
     after = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     assert after == before
 
@@ -107,7 +108,7 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(
 @pytest.mark.parametrize("name", WHITE_BOXES)
 def test_a_function_without_gradients_is_refused_by_white_boxes(name: str) -> None:
     with pytest.raises(ValueError, match="functions and zero-shot pipelines give no gradients"):
-        METHODS[name].attribute(Game(contract.score, 4), budget=100, seed=0)
+        attribution(METHODS[name].steps, problem_of(contract.score, 4), budget=100, seed=0)
 
 
 def test_unknown_methods_are_refused_with_the_known_ones() -> None:

@@ -8,9 +8,10 @@ import torch
 from captum.attr import FeatureAblation, InputXGradient, LayerIntegratedGradients, Saliency
 from transformers import BertConfig, BertForSequenceClassification
 
+from tests.problems import attribution, problem_of
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import TextExplainer
-from textsobol.methods import METHODS, TEXT_METHODS, Differentiable, Game
+from textsobol.methods import METHODS, TEXT_METHODS, Differentiable, Problem
 from textsobol.methods.gradients import (
     NOISE,
     SAMPLES,
@@ -21,7 +22,7 @@ from textsobol.methods.gradients import (
     smoothgrad,
 )
 from textsobol.sobol.arrays import Floats
-from textsobol.text.game import TextGame
+from textsobol.text.masked_model import MaskedTextModel
 
 TEXT = "A good film, nothingness really; the ending isn't bad!"
 PAIR = ("The plot is good, nothingness", "a bad ending.")
@@ -64,7 +65,7 @@ def log_odds(model: Any, **inputs: torch.Tensor) -> torch.Tensor:
     return torch.log(shares) - torch.log1p(-shares)
 
 
-def by_word(game: TextGame, encoding: Any, by_token: Floats) -> Floats:
+def by_word(game: MaskedTextModel, encoding: Any, by_token: Floats) -> Floats:
     """Sums over the tokens in which the characters of a word are."""
     sums = []
     for number in game.scored:
@@ -83,8 +84,8 @@ def test_integrated_gradients_are_those_of_captum(
     if name == "bilstm" and isinstance(text, tuple):
         text = " ".join(text)
     model, tok = parts_of(known[name])
-    game = known[name].game(text)
-    found = integrated_gradients(game.for_methods(), budget=0, seed=0).scores
+    game = known[name].masked(text)
+    found = attribution(integrated_gradients, game.problem(), budget=0, seed=0).scores
     texts = [[text]] if isinstance(text, str) else [[part] for part in text]
     encoding = tok(*texts, return_tensors="pt")
     ids = encoding["input_ids"]
@@ -118,20 +119,22 @@ def test_integrated_gradients_of_all_tokens_are_the_change_from_the_baseline(
     known: dict[str, TextExplainer], name: str
 ) -> None:
     """Special tokens and punctuation, each made a feature of its own, included."""
-    game = known[name].game(TEXT).for_methods()
+    game = known[name].masked(TEXT).problem()
     assert game.differentiable is not None
     model = game.differentiable()
     every = np.arange(len(model.owners))
-    apart = Game(
-        game.black_box, len(every), lambda: Differentiable(model.forward, model.inputs, every)
+    apart = problem_of(
+        lambda z: np.zeros((len(z), game.n_labels)),
+        len(every),
+        lambda: Differentiable(model.forward, model.inputs, every),
     )
-    found = integrated_gradients(apart, budget=0, seed=0).scores
+    found = attribution(integrated_gradients, apart, budget=0, seed=0).scores
     with torch.no_grad():
         ends = model.forward(torch.cat([model.inputs, torch.zeros_like(model.inputs)]))
     change = (ends[0] - ends[1]).numpy()
     atol = 0.05 * np.abs(change).max()
     np.testing.assert_allclose(found.sum(axis=0) / SHARE, change, atol=atol)
-    whole = integrated_gradients(game, budget=0, seed=0).scores
+    whole = attribution(integrated_gradients, game, budget=0, seed=0).scores
     owned = model.owners >= 0
     for feature in range(game.n_features):
         np.testing.assert_allclose(whole[feature], found[model.owners == feature].sum(axis=0))
@@ -141,7 +144,7 @@ def test_integrated_gradients_of_all_tokens_are_the_change_from_the_baseline(
 @pytest.mark.parametrize("name", ["bert", "bilstm"])
 def test_gradients_are_those_of_captum(known: dict[str, TextExplainer], name: str) -> None:
     model, tok = parts_of(known[name])
-    game = known[name].game(TEXT)
+    game = known[name].masked(TEXT)
     encoding = tok([TEXT], return_tensors="pt")
     vectors = model.get_input_embeddings()(encoding["input_ids"]).detach().requires_grad_()
     seen = torch.ones_like(encoding["input_ids"])
@@ -154,7 +157,7 @@ def test_gradients_are_those_of_captum(known: dict[str, TextExplainer], name: st
             captum(forward).attribute(vectors, target=label)[0].sum(dim=1).detach().numpy()
             for label in range(len(game.labels))
         ]
-        found = method(game.for_methods(), budget=0, seed=0).scores
+        found = attribution(method, game.problem(), budget=0, seed=0).scores
         expected = by_word(game, encoding, np.stack(by_token, axis=1))
         np.testing.assert_allclose(found, expected, atol=1e-4)
         assert method is not saliency or (found >= 0).all()
@@ -183,7 +186,7 @@ def test_occlusion_is_that_of_captum_on_strings(known: dict[str, TextExplainer],
 
 def tokens_of(text: Any, family: str = "wordpiece uncased") -> dict[int, list[str]]:
     tok = tokenizer(family)
-    game = TextExplainer(counting_bert(tok), tok).game(text).for_methods()
+    game = TextExplainer(counting_bert(tok), tok).masked(text).problem()
     assert game.differentiable is not None
     owners = game.differentiable().owners
     texts = [text] if isinstance(text, str) else list(text)
@@ -225,19 +228,20 @@ def test_the_model_with_gradients_says_what_the_game_says(
     config: dict[str, Any], score: str, text: Any
 ) -> None:
     explainer = TextExplainer(random_bert(**config), tokenizer(), score=score)
-    game = explainer.game(text)
-    differentiable = game.for_methods().differentiable
+    game = explainer.masked(text)
+    differentiable = game.problem().differentiable
     assert differentiable is not None
     model = differentiable()
     whole = game.scores(np.ones((1, game.n_features), dtype=bool))
     np.testing.assert_allclose(model.forward(model.inputs).detach(), whole, atol=1e-5)
 
 
-def numeric(forward: Any) -> tuple[Game, torch.Tensor]:
+def numeric(forward: Any) -> tuple[Problem, torch.Tensor]:
     """Five positions with two numbers each: features 0 (twice), 1, none and 2."""
     inputs = torch.tensor([[[1.0, 2.0], [-3.0, 4.0], [5.0, -6.0], [7.0, 8.0], [-9.0, 10.0]]])
     owners = np.array([0, 1, -1, 0, 2])
-    game = Game(lambda z: z, 3, lambda: Differentiable(forward, inputs, owners))
+    n_labels = forward(inputs).shape[1]
+    game = problem_of(lambda z: z[:, :n_labels], 3, lambda: Differentiable(forward, inputs, owners))
     return game, inputs[0]
 
 
@@ -251,7 +255,7 @@ def test_gradient_methods_in_closed_form() -> None:
     ):  # fmt: skip
         places = each.sum(dim=2).T
         expected = torch.stack([places[0] + places[3], places[1], places[4]])
-        found = method(game, budget=0, seed=0).scores
+        found = attribution(method, game, budget=0, seed=0).scores
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
@@ -262,11 +266,15 @@ def test_gradient_methods_of_a_square_in_closed_form() -> None:
     def summed(places: torch.Tensor) -> Floats:
         return np.array([[places[0] + places[3]], [places[1]], [places[4]]])
 
-    np.testing.assert_allclose(saliency(game, budget=0, seed=0).scores, summed(2 * sizes))
-    np.testing.assert_allclose(gradient_input(game, budget=0, seed=0).scores, summed(2 * squares))
-    found = integrated_gradients(game, budget=0, seed=0).scores
+    np.testing.assert_allclose(
+        attribution(saliency, game, budget=0, seed=0).scores, summed(2 * sizes)
+    )
+    np.testing.assert_allclose(
+        attribution(gradient_input, game, budget=0, seed=0).scores, summed(2 * squares)
+    )
+    found = attribution(integrated_gradients, game, budget=0, seed=0).scores
     np.testing.assert_allclose(found, summed(squares * SHARE), rtol=1e-3)
-    smooth = smoothgrad(game, budget=0, seed=0).scores
+    smooth = attribution(smoothgrad, game, budget=0, seed=0).scores
     error = 2 * NOISE * np.sqrt(4 / SAMPLES)  # of a sum of four means
     np.testing.assert_allclose(smooth, summed(2 * sizes), atol=4 * error)
     assert (smooth != summed(2 * sizes)).any()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.methods.test_peers import ends, shapley, tangled
-from textsobol.methods import Game
+from tests.problems import attribution, black_box_of, problem_of
+from textsobol.methods import Problem
 from textsobol.methods.peers import neighbour_tree, partition_shap
 from textsobol.sobol.arrays import Array, Floats
 
@@ -21,13 +22,15 @@ pytestmark = [
 def test_values_share_out_the_whole_score(budget: int) -> None:
     game = tangled(12, 3)
     whole, empty = ends(game)
-    total = partition_shap(game, budget=budget, seed=0).scores.sum(axis=0)
+    total = attribution(partition_shap, game, budget=budget, seed=0).scores.sum(axis=0)
     np.testing.assert_allclose(total, whole - empty, atol=1e-4)
 
 
 def test_a_sum_is_told_when_all_words_were_looked_at_in_all_contexts() -> None:
     weights = np.random.default_rng(0).normal(size=(10, 2))
-    scores = partition_shap(Game(lambda z: z @ weights + 3.0, 10), budget=2000, seed=0).scores
+    scores = attribution(
+        partition_shap, problem_of(lambda z: z @ weights + 3.0, 10), budget=2000, seed=0
+    ).scores
     np.testing.assert_allclose(scores, weights, atol=1e-3)
 
 
@@ -37,14 +40,14 @@ def test_masks_are_asked_for_together() -> None:
     def spy(masks: Array) -> Floats:
         nonlocal calls
         calls += 1
-        return np.asarray(game.black_box(masks))
+        return np.asarray(black_box_of(game)(masks))
 
     game = tangled(30, 2)
-    partition_shap(Game(spy, 30), budget=249, seed=0)
+    attribution(partition_shap, problem_of(spy, 30), budget=249, seed=0)
     assert calls <= 42
 
 
-def owen(game: Game, groups: list[list[int]]) -> Floats:
+def owen(game: Problem, groups: list[list[int]]) -> Floats:
     """Shapley values of groups that come one after the other, and of words within their group."""
     from itertools import permutations
 
@@ -56,37 +59,41 @@ def owen(game: Game, groups: list[list[int]]) -> Floats:
             for second in permutations(pair[1])
         ]
 
-    total = np.zeros_like(np.asarray(game.black_box(np.eye(game.n_features, dtype=bool))))
+    total = np.zeros_like(np.asarray(black_box_of(game)(np.eye(game.n_features, dtype=bool))))
     for order in orders():
         masks = np.zeros((len(order) + 1, game.n_features), dtype=bool)
         for step, feature in enumerate(order):
             masks[step + 1 :, feature] = True
-        gains = np.diff(np.asarray(game.black_box(masks)), axis=0)
+        gains = np.diff(np.asarray(black_box_of(game)(masks)), axis=0)
         total[order] += gains
     return total / len(orders())
 
 
 def test_partition_shap_is_owens_value_of_the_sentences() -> None:
     game = tangled(4, 4)
-    sentences = Game(game.black_box, 4, levels=[np.array([0, 0, 1, 1])])
-    scores = partition_shap(sentences, budget=200, seed=0).scores
+    sentences = problem_of(black_box_of(game), 4, levels=[np.array([0, 0, 1, 1])])
+    scores = attribution(partition_shap, sentences, budget=200, seed=0).scores
     np.testing.assert_allclose(scores, owen(game, [[0, 1], [2, 3]]), atol=1e-6)
     assert np.abs(scores - shapley(game)).max() > 0.01
 
 
 def test_partition_shap_opens_what_matters_first() -> None:
     """One word of 64 does everything: 63 pairs of masks lead to it, in all contexts."""
-    game = Game(lambda z: 5.0 * z[:, 37], 64)
-    scores = partition_shap(game, budget=200, seed=0).scores[:, 0]
+    game = problem_of(lambda z: 5.0 * z[:, 37], 64)
+    scores = attribution(partition_shap, game, budget=200, seed=0).scores[:, 0]
     assert scores[37] == pytest.approx(5.0)
     assert np.count_nonzero(np.abs(scores) > 1e-9) == 1
 
 
 def test_what_partition_shap_does_not_open_shares_its_score() -> None:
     weights = np.array([4.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    scores = partition_shap(Game(lambda z: z @ weights, 8), budget=2, seed=0).scores[:, 0]
+    scores = attribution(
+        partition_shap, problem_of(lambda z: z @ weights, 8), budget=2, seed=0
+    ).scores[:, 0]
     np.testing.assert_allclose(scores, 1.0)
-    halves = partition_shap(Game(lambda z: z @ weights, 8), budget=4, seed=0).scores[:, 0]
+    halves = attribution(
+        partition_shap, problem_of(lambda z: z @ weights, 8), budget=4, seed=0
+    ).scores[:, 0]
     np.testing.assert_allclose(halves, 1.0)
 
 
@@ -99,7 +106,7 @@ def leaves(tree: Floats, node: int, n_features: int) -> list[int]:
 
 def test_the_tree_of_a_text_keeps_its_order_and_its_sentences() -> None:
     paragraphs, sentences = np.repeat([0, 1], [7, 4]), np.repeat([0, 1, 2], [3, 4, 4])
-    tree = neighbour_tree(Game(len, 11, levels=[paragraphs, sentences]))
+    tree = neighbour_tree(11, [paragraphs, sentences])
     assert tree.shape == (10, 4)
     units = [leaves(tree, node, 11) for node in range(11, 21)]
     assert units[-1] == list(range(11))
@@ -110,7 +117,7 @@ def test_the_tree_of_a_text_keeps_its_order_and_its_sentences() -> None:
 
 
 def test_the_tree_of_a_picture_halves_its_longer_side() -> None:
-    tree = neighbour_tree(Game(len, 8, plane=(2, 4)))
+    tree = neighbour_tree(8, plane=(2, 4))
     left, right = (leaves(tree, int(node), 8) for node in tree[-1, :2])
     assert sorted(left) == [0, 1, 4, 5]
     assert sorted(right) == [2, 3, 6, 7]

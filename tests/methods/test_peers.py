@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
-from textsobol.methods import Game
+from textsobol.methods import Problem
 from textsobol.methods.peers import kernel_shap, lime, permutation_shap
 from textsobol.sobol.arrays import Array, Floats
 
@@ -19,7 +20,7 @@ pytestmark = [
 ]
 
 
-def tangled(n_features: int, order: int, n_labels: int = 2, seed: int = 0) -> Game:
+def tangled(n_features: int, order: int, n_labels: int = 2, seed: int = 0) -> Problem:
     """A random number for every set of up to ``order`` features that are present together."""
     random = np.random.default_rng(seed)
     sets = [
@@ -32,14 +33,14 @@ def tangled(n_features: int, order: int, n_labels: int = 2, seed: int = 0) -> Ga
     def score(masks: Array) -> Floats:
         return np.stack([masks[:, chosen].all(axis=1) for chosen in sets], axis=1) @ values
 
-    return Game(score, n_features)
+    return problem_of(score, n_features)
 
 
-def shapley(game: Game) -> Floats:
+def shapley(game: Problem) -> Floats:
     """Exact values: every feature's gain over every set of others, by its weight."""
     n = game.n_features
     masks = np.array(list(product([False, True], repeat=n)))
-    values = np.asarray(game.black_box(masks))
+    values = np.asarray(black_box_of(game)(masks))
     sizes = masks.sum(axis=1)
     exact = []
     for feature in range(n):
@@ -50,30 +51,30 @@ def shapley(game: Game) -> Floats:
     return np.array(exact)
 
 
-def ends(game: Game) -> tuple[Floats, Floats]:
+def ends(game: Problem) -> tuple[Floats, Floats]:
     d = game.n_features
-    whole, empty = np.asarray(game.black_box(np.array([[True] * d, [False] * d])))
+    whole, empty = np.asarray(black_box_of(game)(np.array([[True] * d, [False] * d])))
     return whole, empty
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
 def test_kernel_shap_with_all_masks_is_exact(n_features: int) -> None:
     game = tangled(n_features, n_features)
-    found = kernel_shap(game, budget=2**n_features + 1, seed=0).scores
+    found = attribution(kernel_shap, game, budget=2**n_features + 1, seed=0).scores
     np.testing.assert_allclose(found, shapley(game), atol=1e-4)
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 4, 7])
 def test_a_walk_there_and_back_is_exact_for_pairs(n_features: int) -> None:
     game = tangled(n_features, 2)
-    found = permutation_shap(game, budget=2 * n_features + 1, seed=0).scores
+    found = attribution(permutation_shap, game, budget=2 * n_features + 1, seed=0).scores
     np.testing.assert_allclose(found, shapley(game), atol=1e-4)
 
 
 def test_permutation_shap_converges_where_many_interact() -> None:
     game = tangled(5, 5)
     exact = shapley(game)
-    few, many = (permutation_shap(game, budget=b, seed=0).scores for b in (11, 20_001))
+    few, many = (attribution(permutation_shap, game, budget=b, seed=0).scores for b in (11, 20_001))
     np.testing.assert_allclose(many, exact, atol=0.05)
     assert np.abs(few - exact).max() > np.abs(many - exact).max()
 
@@ -82,8 +83,8 @@ def test_permutation_shap_converges_where_many_interact() -> None:
 @pytest.mark.parametrize("budget", [25, 40, 100])
 def test_shapley_values_share_out_the_whole_score(method: Any, budget: int) -> None:
     game = tangled(12, 3)
-    whole, empty = np.asarray(game.black_box(np.array([[True] * 12, [False] * 12])))
-    found = method(game, budget=budget, seed=0).scores
+    whole, empty = np.asarray(black_box_of(game)(np.array([[True] * 12, [False] * 12])))
+    found = attribution(method, game, budget=budget, seed=0).scores
     np.testing.assert_allclose(found.sum(axis=0), whole - empty, atol=1e-8)
 
 
@@ -94,9 +95,9 @@ def test_kernel_shap_is_shaps_own_answer(budget: int, n_labels: int) -> None:
 
     game = tangled(10, 4, n_labels)
     np.random.seed(7)  # noqa: NPY002
-    explainer = shap.KernelExplainer(lambda z: game.black_box(z > 0), np.zeros((1, 10)))
+    explainer = shap.KernelExplainer(lambda z: black_box_of(game)(z > 0), np.zeros((1, 10)))
     own = explainer.shap_values(np.ones((1, 10)), nsamples=budget - 2, l1_reg=False, silent=True)
-    found = kernel_shap(game, budget=budget, seed=7).scores
+    found = attribution(kernel_shap, game, budget=budget, seed=7).scores
     np.testing.assert_allclose(found, np.asarray(own)[0].reshape(10, n_labels), atol=1e-4)
     assert np.abs(found - shapley(game)).max() > 1e-3, "not all masks were seen"
 
@@ -106,9 +107,9 @@ def test_permutation_shap_is_shaps_own_answer() -> None:
 
     game = tangled(6, 4)
     masker = shap.maskers.Independent(np.zeros((1, 6)))
-    explainer = shap.PermutationExplainer(lambda z: game.black_box(z > 0), masker, seed=7)
+    explainer = shap.PermutationExplainer(lambda z: black_box_of(game)(z > 0), masker, seed=7)
     own = explainer(np.ones((1, 6)), max_evals=3 * 13, silent=True)
-    found = permutation_shap(game, budget=1 + 3 * 12, seed=7).scores
+    found = attribution(permutation_shap, game, budget=1 + 3 * 12, seed=7).scores
     np.testing.assert_allclose(found, own.values[0], atol=1e-4)
 
 
@@ -147,16 +148,16 @@ def test_lime_is_a_weighted_ridge_regression_on_its_masks() -> None:
 
     def spy(masks: Array) -> Floats:
         asked.append(masks)
-        return np.asarray(game.black_box(masks))
+        return np.asarray(black_box_of(game)(masks))
 
-    found = lime(Game(spy, 20), budget=30, seed=2).scores
+    found = attribution(lime, problem_of(spy, 20), budget=30, seed=2).scores
     masks = np.concatenate(asked)
     assert len(masks) == 30  # none was drawn twice
     assert masks[0].all()
     cosine = masks.sum(axis=1) / np.sqrt(20 * np.maximum(masks.sum(axis=1), 1))
     weights = np.exp(-((100 * (1 - cosine)) ** 2) / 25**2) ** 0.5
     for label in range(2):
-        scores = np.asarray(game.black_box(masks))[:, label]
+        scores = np.asarray(black_box_of(game)(masks))[:, label]
         # The intercept is not pulled towards zero: it goes with the weighted means.
         x = masks - np.average(masks, axis=0, weights=weights)
         y = scores - np.average(scores, weights=weights)
@@ -166,7 +167,9 @@ def test_lime_is_a_weighted_ridge_regression_on_its_masks() -> None:
 
 def test_lime_recovers_the_weights_of_a_sum() -> None:
     weights = np.array([[2.0, 0.0], [-1.0, 1.0], [0.5, 3.0], [0.0, -2.0]])
-    found = lime(Game(lambda z: z @ weights + 1.0, 4), budget=4000, seed=0).scores
+    found = attribution(
+        lime, problem_of(lambda z: z @ weights + 1.0, 4), budget=4000, seed=0
+    ).scores
     # The ridge pulls a little towards zero.
     np.testing.assert_allclose(found, weights, atol=0.03)
 
@@ -178,7 +181,7 @@ def test_lime_leaves_out_every_number_of_words_equally_often() -> None:
         asked.append(masks)
         return masks.sum(axis=1).astype(float)
 
-    lime(Game(spy, 40), budget=4001, seed=0)
+    attribution(lime, problem_of(spy, 40), budget=4001, seed=0)
     left_out = 40 - np.concatenate(asked)[1:].sum(axis=1)
     assert left_out.min() == 1
     assert left_out.max() == 40

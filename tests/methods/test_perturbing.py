@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from textsobol.methods import Game
+from tests.problems import attribution, black_box_of, problem_of
+from textsobol.methods import Problem
 from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
 from textsobol.methods.rise import rise
 from textsobol.sobol.arrays import Array, Floats
@@ -17,15 +18,15 @@ def additive(masks: Array) -> Floats:
     return masks @ WEIGHTS + 7.0
 
 
-def tangled(n_features: int, n_labels: int = 2, seed: int = 0) -> Game:
+def tangled(n_features: int, n_labels: int = 2, seed: int = 0) -> Problem:
     """A random number for every mask: all interactions of all orders."""
     values = np.random.default_rng(seed).normal(size=(2**n_features, n_labels))
     places = 1 << np.arange(n_features)
-    return Game(lambda masks: values[masks @ places], n_features)
+    return problem_of(lambda masks: values[masks @ places], n_features)
 
 
 def test_occlusion_of_a_sum_is_its_weights() -> None:
-    found = occlusion(Game(additive, 5), budget=6, seed=0)
+    found = attribution(occlusion, problem_of(additive, 5), budget=6, seed=0)
     np.testing.assert_allclose(found.scores, WEIGHTS, atol=1e-12)
 
 
@@ -35,28 +36,30 @@ def test_occlusion_sees_interactions_with_all_that_is_present() -> None:
         either = (z[:, 3] | z[:, 4]).astype(float)
         return 3.0 * z[:, :3].all(axis=1) + either + 2.0 * z[:, 5]
 
-    found = occlusion(Game(negated, 6), budget=7, seed=0)
+    found = attribution(occlusion, problem_of(negated, 6), budget=7, seed=0)
     # Of two words that say the same, either can go without any loss.
     np.testing.assert_allclose(found.scores[:, 0], [3, 3, 3, 0, 0, 2], atol=1e-12)
 
 
 def test_occlusion_is_the_difference_of_two_masks() -> None:
     game = tangled(6)
-    found = occlusion(game, budget=7, seed=0).scores
+    found = attribution(occlusion, game, budget=7, seed=0).scores
     whole = np.ones((1, 6), dtype=bool)
     for feature in range(6):
         without = whole.copy()
         without[0, feature] = False
-        expected = (np.asarray(game.black_box(whole)) - np.asarray(game.black_box(without)))[0]
+        expected = (
+            np.asarray(black_box_of(game)(whole)) - np.asarray(black_box_of(game)(without))
+        )[0]
         np.testing.assert_allclose(found[feature], expected)
 
 
 def test_rise_converges_to_half_the_weights_of_a_sum() -> None:
     """E[f | z_i = 1] - E[f] = w_i (1 - p) with p = 1/2."""
-    black_box_of = Game(additive, 5)
-    many = rise(black_box_of, budget=40_001, seed=0).scores
+    black_box_of = problem_of(additive, 5)
+    many = attribution(rise, black_box_of, budget=40_001, seed=0).scores
     np.testing.assert_allclose(many, WEIGHTS * 0.5, atol=0.05)
-    few = rise(black_box_of, budget=401, seed=0).scores
+    few = attribution(rise, black_box_of, budget=401, seed=0).scores
     assert np.abs(few - WEIGHTS / 2).max() > np.abs(many - WEIGHTS / 2).max()
     assert np.argsort(few[:, 0]).tolist()[-1] == 0
     assert few[0, 0] > 0 > few[0, 1]
@@ -70,10 +73,11 @@ def test_rise_is_the_mean_over_its_own_masks() -> None:
         asked.append(masks)
         return additive(masks) ** 2
 
-    found = rise(Game(spy, 5), budget=20, seed=3).scores
+    found = attribution(rise, problem_of(spy, 5), budget=20, seed=3).scores
     # All masks are distinct or not: a repeated one counts as often as it was drawn.
     masks = np.random.default_rng(3).random((19, 5)) < 0.5
-    assert {mask.tobytes() for batch in asked for mask in batch} == {m.tobytes() for m in masks}
+    drawn = {mask.tobytes() for mask in [*masks, np.ones(5, dtype=bool)]}
+    assert {mask.tobytes() for batch in asked for mask in batch} == drawn
     scores = additive(masks) ** 2
     for feature in range(5):
         expected = scores[masks[:, feature]].mean(axis=0) - scores.mean(axis=0)
@@ -82,12 +86,12 @@ def test_rise_is_the_mean_over_its_own_masks() -> None:
 
 def test_rise_says_nothing_of_a_feature_that_was_never_there() -> None:
     masks = np.random.default_rng(0).random((1, 40)) < 0.5
-    found = rise(Game(lambda z: z.sum(axis=1), 40), budget=2, seed=0).scores
+    found = attribution(rise, problem_of(lambda z: z.sum(axis=1), 40), budget=2, seed=0).scores
     assert np.isfinite(found).all()
     assert (found[~masks[0]] == 0).all()
 
 
-def deleted_by_hand(game: Game, label: int, n_deletions: int) -> list[int]:
+def deleted_by_hand(game: Problem, label: int, n_deletions: int) -> list[int]:
     """The search, written down again with sets."""
     left = list(range(game.n_features))
     gone: list[int] = []
@@ -95,7 +99,7 @@ def deleted_by_hand(game: Game, label: int, n_deletions: int) -> list[int]:
         answers = {}
         for feature in left:
             mask = np.isin(np.arange(game.n_features), [k for k in left if k != feature])
-            answers[feature] = float(np.asarray(game.black_box(mask[None]))[0, label])
+            answers[feature] = float(np.asarray(black_box_of(game)(mask[None]))[0, label])
         gone.append(min(answers, key=lambda feature: answers[feature]))
         left.remove(gone[-1])
     return gone
@@ -104,7 +108,7 @@ def deleted_by_hand(game: Game, label: int, n_deletions: int) -> list[int]:
 @pytest.mark.parametrize("seed", range(3))
 def test_greedy_deletes_what_hurts_most_step_by_step(seed: int) -> None:
     game = tangled(7, seed=seed)
-    found = greedy(game, budget=1 + GREEDY_DELETIONS * 7, seed=0)
+    found = attribution(greedy, game, budget=1 + GREEDY_DELETIONS * 7, seed=0)
     for label in range(2):
         order = np.argsort(-found.scores[:, label], kind="stable").tolist()
         assert order == deleted_by_hand(game, label, 7)
@@ -114,8 +118,8 @@ def test_greedy_deletes_what_hurts_most_step_by_step(seed: int) -> None:
 
 def test_greedy_is_the_best_deletion_when_one_is_best_with_any_other() -> None:
     """For a sum, the k that go first are the k that hurt most of all subsets."""
-    game = Game(additive, 5)
-    order = np.argsort(-greedy(game, budget=200, seed=0).scores[:, 0], kind="stable")
+    game = problem_of(additive, 5)
+    order = np.argsort(-attribution(greedy, game, budget=200, seed=0).scores[:, 0], kind="stable")
     for k in range(1, 5):
         best = min(
             combinations(range(5), k),
@@ -133,14 +137,18 @@ def test_greedy_sees_what_a_first_look_does_not() -> None:
     def score(z: Array) -> Floats:
         return 3.0 * (z[:, 0] | z[:, 1]) + 1.0 * z[:, 2] + 0.5 * z[:, 3]
 
-    found = greedy(Game(score, 4), budget=100, seed=0).scores[:, 0]
+    found = attribution(greedy, problem_of(score, 4), budget=100, seed=0).scores[:, 0]
     assert np.argsort(-found).tolist() == [2, 3, 0, 1]
-    assert occlusion(Game(score, 4), budget=5, seed=0).scores[:2, 0].tolist() == [0, 0]
+    assert attribution(occlusion, problem_of(score, 4), budget=5, seed=0).scores[
+        :2, 0
+    ].tolist() == [0, 0]
 
 
 def test_words_that_greedy_does_not_reach_have_no_score() -> None:
     weights = np.arange(30.0)
-    found = greedy(Game(lambda z: z @ weights, 30), budget=1 + 20 * 30, seed=0).scores[:, 0]
+    found = attribution(
+        greedy, problem_of(lambda z: z @ weights, 30), budget=1 + 20 * 30, seed=0
+    ).scores[:, 0]
     assert np.count_nonzero(found) == GREEDY_DELETIONS
     assert (found[:10] == 0).all()
     assert (np.diff(found[9:]) > 0).all()
@@ -158,7 +166,7 @@ def test_greedy_deletes_fewer_words_when_labels_share_a_budget(
         return masks @ weights
 
     budget = 1 + GREEDY_DELETIONS * n_features
-    found = greedy(Game(score, n_features), budget=budget, seed=0)
+    found = attribution(greedy, problem_of(score, n_features), budget=budget, seed=0)
     n_deletions = found.settings["deletions"]
     assert 1 <= n_deletions < GREEDY_DELETIONS
     assert len(seen) <= budget
@@ -168,8 +176,8 @@ def test_greedy_deletes_fewer_words_when_labels_share_a_budget(
 
 
 def test_a_random_order_is_the_same_for_all_labels() -> None:
-    found = random_scores(Game(additive, 5), budget=0, seed=4).scores
+    found = attribution(random_scores, problem_of(additive, 5), budget=0, seed=4).scores
     np.testing.assert_array_equal(found[:, 0], found[:, 1])
     assert len(set(found[:, 0].tolist())) == 5
-    again = random_scores(tangled(5, 1), budget=0, seed=4).scores
+    again = attribution(random_scores, tangled(5, 1), budget=0, seed=4).scores
     np.testing.assert_array_equal(found[:, :1], again)  # it does not look at the model

@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 from transformers import BertConfig
 from transformers import BertForSequenceClassification as Bert
 
+from tests.problems import attribution, problem_of
 from textsobol import TextExplainer
-from textsobol.methods import Game
 from textsobol.methods.perturbing import occlusion
 from textsobol.methods.rise import rise
 from textsobol.metrics.agreement import rank_correlation, spearman
@@ -64,11 +64,11 @@ def test_stability_is_the_mean_over_all_pairs_of_seeds() -> None:
 
 def test_convergence_rises_with_the_budget() -> None:
     weights = np.linspace(-1, 1, 15)
-    game = Game(lambda z: z @ weights, 15)
-    converged = occlusion(game, budget=16, seed=0).scores[:, 0]
+    game = problem_of(lambda z: z @ weights, 15)
+    converged = attribution(occlusion, game, budget=16, seed=0).scores[:, 0]
 
     def explain(budget: int) -> Floats:
-        return rise(game, budget=budget, seed=0).scores[:, 0]
+        return attribution(rise, game, budget=budget, seed=0).scores[:, 0]
 
     budgets = [5, 100, 20_000]
     found = convergence(explain, budgets, converged)

@@ -28,7 +28,7 @@ COMING = ["", "good", "good fine", "good fine end", "good plot fine end",
 
 
 def test_curves_are_what_the_function_says_of_the_cut_texts() -> None:
-    found = faithfulness(EXPLAINER.game(TEXT), SCORES, "yes", steps=4)
+    found = faithfulness(EXPLAINER.masked(TEXT), SCORES, "yes", steps=4)
     np.testing.assert_allclose(found.deletion_curve, sentiment(LEFT[:5])[:, 1])
     np.testing.assert_allclose(found.insertion_curve, sentiment(COMING[:5])[:, 1])
     assert found.deletion == pytest.approx(sentiment(LEFT[:5])[:, 1].mean())
@@ -42,14 +42,14 @@ def test_curves_are_what_the_function_says_of_the_cut_texts() -> None:
 
 
 def test_the_other_label_is_followed_by_its_own_share() -> None:
-    found = faithfulness(EXPLAINER.game(TEXT), -SCORES, "no", steps=2)
+    found = faithfulness(EXPLAINER.masked(TEXT), -SCORES, "no", steps=2)
     left = ["good plot fine but bad end", "good plot fine but end", "good plot fine end"]
     np.testing.assert_allclose(found.deletion_curve, sentiment(left)[:, 0])
     assert found.predictions.tolist() == [1, 1, 1], "of both labels, whichever is followed"
 
 
 def test_comprehensiveness_and_sufficiency_are_means_over_shares_of_the_words() -> None:
-    found = faithfulness(EXPLAINER.game(TEXT), SCORES, "yes")
+    found = faithfulness(EXPLAINER.masked(TEXT), SCORES, "yes")
     # 1, 5, 10, 20 and 50 % of six words: at least one, and three of them.
     without = sentiment([LEFT[1]] * 4 + [LEFT[3]])[:, 1]
     only = sentiment([COMING[1]] * 4 + [COMING[3]])[:, 1]
@@ -64,7 +64,7 @@ def test_shares_of_a_long_text() -> None:
     def share(texts: list[str]) -> Floats:
         return np.array([len(text.split()) / 200 for text in texts])[:, None]
 
-    game = TextExplainer(share, labels=["length"]).game(" ".join(words))
+    game = TextExplainer(share, labels=["length"]).masked(" ".join(words))
     found = faithfulness(game, np.arange(200.0), "length")
     assert found.comprehensiveness == pytest.approx(np.mean(SHARES))
     assert found.sufficiency == pytest.approx(1 - np.mean(SHARES))
@@ -74,11 +74,11 @@ def test_shares_of_a_long_text() -> None:
 
 
 def test_fewer_words_than_steps() -> None:
-    found = faithfulness(EXPLAINER.game(TEXT), SCORES, "yes", steps=50)
+    found = faithfulness(EXPLAINER.masked(TEXT), SCORES, "yes", steps=50)
     np.testing.assert_allclose(found.deletion_curve, sentiment(LEFT)[:, 1])
     np.testing.assert_allclose(found.insertion_curve, sentiment(COMING)[:, 1])
     assert len(found.predictions) == 7
-    one = faithfulness(EXPLAINER.game("good"), np.array([1.0]), "yes")
+    one = faithfulness(EXPLAINER.masked("good"), np.array([1.0]), "yes")
     np.testing.assert_allclose(one.deletion_curve, sentiment(["good", ""])[:, 1])
 
 
@@ -89,7 +89,7 @@ def test_of_equal_scores_the_first_word_goes_first() -> None:
         asked.extend(texts)
         return sentiment(texts)
 
-    game = TextExplainer(spy, labels=["no", "yes"]).game("a b c d")
+    game = TextExplainer(spy, labels=["no", "yes"]).masked("a b c d")
     asked.clear()
     faithfulness(game, np.array([0, 1, 0, 1]), "yes", steps=4)
     assert {"a c d", "a c", "c"} <= set(asked)
@@ -98,7 +98,7 @@ def test_of_equal_scores_the_first_word_goes_first() -> None:
 
 
 def test_a_better_order_has_better_metrics() -> None:
-    game = EXPLAINER.game(TEXT)
+    game = EXPLAINER.masked(TEXT)
     true, turned = (faithfulness(game, sign * SCORES, "yes") for sign in (1, -1))
     for name in ("deletion", "insertion", "comprehensiveness", "sufficiency"):
         one, other = getattr(true, name), getattr(turned, name)
@@ -120,7 +120,7 @@ def test_all_metrics_have_a_direction() -> None:
 
 
 def test_all_masks_are_asked_for_at_once() -> None:
-    inner = EXPLAINER.game(TEXT)
+    inner = EXPLAINER.masked(TEXT)
     asked: list[Array] = []
 
     class Spy:
@@ -140,10 +140,10 @@ def test_a_model_of_transformers_is_followed_too() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
     explanation = explainer("the plot is good but the ending is bad", method="occlusion")
     scores = np.array([word.scores["LABEL_1"].score for word in explanation.words])
-    game = explainer.game("the plot is good but the ending is bad")
+    game = explainer.masked("the plot is good but the ending is bad")
     found = faithfulness(game, scores, "LABEL_1", steps=1)
-    left = explainer.game("the plot is but the ending is bad").probabilities["LABEL_1"]
-    only = explainer.game("good").probabilities["LABEL_1"]
+    left = explainer.masked("the plot is but the ending is bad").probabilities["LABEL_1"]
+    only = explainer.masked("good").probabilities["LABEL_1"]
     assert found.deletion_curve[1] == pytest.approx(left, abs=1e-6)
     assert found.insertion_curve[1] == pytest.approx(only, abs=1e-6)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textsobol.driver import answer_by, stream_by
 from textsobol.methods.perturbing import GREEDY_DELETIONS
 from textsobol.search import DEPTH, complete_search_passes, search_path
 from textsobol.sobol.arrays import Array, Floats
@@ -37,7 +38,7 @@ def tangled(n_features: int, seed: int) -> Callable[[Array], Floats]:
 def last_path(
     score: Callable[[Array], Floats], effects: Floats, spreads: Floats | None = None, *, passes: int
 ) -> list[int]:
-    paths = list(search_path(score, effects, spreads, passes=passes))
+    paths = list(stream_by(score, search_path(effects, spreads, passes=passes)))[:-1]
     return paths[-1] if paths else []
 
 
@@ -58,7 +59,7 @@ def test_of_an_and_one_feature_is_enough() -> None:
         return 4.0 * masks[:, [1, 3]].all(axis=1) + 0.5 * masks[:, 0]
 
     effects = np.array([0.5, 2.0, 0.0, 2.0])
-    first, *rest = search_path(score, effects, passes=PLENTY)
+    first, *rest = stream_by(score, search_path(effects, passes=PLENTY))
     assert first[0] in (1, 3)
     assert rest[0][1] == 0, "the partner has nothing left to say"
 
@@ -144,7 +145,7 @@ def test_passes_depth_and_effects_are_respected(
 
     effects, spreads = np.random.default_rng(seed).normal(size=(2, n_features))
     untouched = effects.copy(), spreads.copy()
-    paths = list(search_path(counted, effects, spreads, passes=passes, depth=depth))
+    paths = list(stream_by(counted, search_path(effects, spreads, passes=passes, depth=depth)))[:-1]
     np.testing.assert_array_equal((effects, spreads), untouched)
     masks = np.concatenate(asked)
     assert len(masks) <= passes + 1, "the whole input comes on top"
@@ -158,7 +159,7 @@ def test_passes_depth_and_effects_are_respected(
 
 def test_it_ends_when_nothing_speaks_for_the_label() -> None:
     slopes = np.array([-1.0, 0.0, -2.0])
-    assert list(search_path(additive(slopes), slopes, passes=PLENTY)) == []
+    assert answer_by(additive(slopes), search_path(slopes, passes=PLENTY)) == []
 
 
 def test_rounding_deletes_nothing() -> None:

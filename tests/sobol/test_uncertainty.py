@@ -41,7 +41,7 @@ def test_intervals_hold_the_truth_of_sentences(sentences: list[str]) -> None:
     explainer = TextExplainer()
     held = []
     for text in sentences:
-        game = explainer.game(text)
+        game = explainer.masked(text)
         scores = np.concatenate([game.scores(masks) for masks in all_masks(game.n_features)])
         found = coverage(scores[:, 0], 0.5, n_base=5, n_seeds=20)
         held.append([found[index].held for index in ("signed", "total", "first", "effect")])

@@ -212,7 +212,7 @@ def test_an_error_in_a_stream_names_the_text() -> None:
 
     with pytest.raises(BlackBoxError, match="text: ") as raised:
         list(TextExplainer(fragile).stream(TWICE, budget=100))
-    assert str(raised.value).count("the black box failed") == 1
+    assert str(raised.value).count("the classifier failed") == 1
 
 
 def test_a_long_text_is_opened_where_it_matters() -> None:
@@ -312,7 +312,7 @@ def test_of_groups_a_flip_set_is_judged_by_its_words() -> None:
     game = TextExplainer(
         lambda texts: [[1.5, 3.0 - ("w0" in t) - ("w1" in t) - ("w2" in t)] for t in texts],
         labels=["A", "B"],
-    ).game("w0 w1 w2 w3 w4")
+    ).masked("w0 w1 w2 w3 w4")
     units = np.array([0, 1, 2, 2, 2])
 
     def flip(order: tuple[int, ...], found: tuple[int, ...]) -> Any:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.memory import return_freed_memory
 from textsobol.corpus.reading import Item, Plan
 from textsobol.corpus.schema import row_of, table_of
+from textsobol.driver import Steps, run_together
 from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import default_budget
 from textsobol.text.serialise import SCHEMA
-from textsobol.text.sharing import run_together
 from textsobol.text.window import WindowWarning
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def explain_shard(
     tasks = [
         (
             work_of(items[k], budget=settings.get("budget")),
-            partial(_explained, explainer, items[k], settings),
+            _walk(explainer, items[k], settings),
         )
         for k in order
     ]
@@ -122,12 +121,13 @@ def explain_shard(
     return table_of([rows[k] for k in range(len(items))], told)
 
 
-def _explained(
+def _walk(
     explainer: TextExplainer, item: Item, settings: Mapping[str, Any]
-) -> TextExplanation:
+) -> Steps[TextExplanation]:
     if item.text is None:
         raise ValueError("nothing to explain: there is no text")
-    return explainer(item.text, **{**settings, "seed": text_seed(settings["seed"], item.id)})
+    own = {**settings, "seed": text_seed(settings["seed"], item.id)}
+    return (yield from explainer.walk(item.text, **own))
 
 
 def _told(error: Exception) -> str:

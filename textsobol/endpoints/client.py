@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from tenacity import RetryCallState, Retrying
 
+from textsobol.driver import Cost
 from textsobol.endpoints import retry
 from textsobol.endpoints.answers import (
     ACTIVATIONS,
@@ -24,7 +25,6 @@ from textsobol.endpoints.answers import (
     split_batch,
 )
 from textsobol.endpoints.cache import AnswerCache
-from textsobol.inference import Cost
 
 Check = Callable[[Answer, str], Any]
 """Raises `WrongAnswerError` if an answer cannot be the answer for the text."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from textsobol.driver import Steps, run
 from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
-from textsobol.image.game import ImageGame
+from textsobol.image.masked_model import MaskedImageModel
 from textsobol.image.perturbations import Perturbation, perturbation_named
 from textsobol.image.pictures import as_seen, loaded
 from textsobol.image.regions import Regions, grid_regions, segment_regions
@@ -19,9 +20,6 @@ from textsobol.methods.settings import checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
-
-if TYPE_CHECKING:
-    pass
 
 GRID = (11, 11)  # the paper's
 ROWS = 32  # base rows, the paper's: 3,936 forward passes
@@ -137,52 +135,72 @@ class ImageExplainer:
             layer: of ``gradcam``: a convolution or its name; by default the last one.
             seed: the same seed gives the same explanation.
         """
+        with LateProgress(1, enabled=self._progress) as progress:
+            steps = self.walk(
+                image, segments=segments, budget=budget, label=label, labels=labels, method=method,
+                seed=seed, expect=progress.more, keep=keep, estimator=estimator, design=design,
+                rows=rows, sign=sign, layer=layer,
+            )  # fmt: skip
+            return run(steps, progress.tick)
+
+    def walk(
+        self,
+        image: Any,
+        *,
+        segments: Any = None,
+        budget: int | None = None,
+        label: str | None = None,
+        labels: Sequence[str] | int | None = 3,
+        method: str = "sobol",
+        seed: int = 0,
+        expect: Callable[[int], None] = lambda n_masks: None,
+        **options: Any,
+    ) -> Steps[ImageExplanation]:
+        """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
         start = time.perf_counter()
         image = loaded(image)
         known = method_named(method)
-        options = checked_options(
-            method,
-            {"keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-             "layer": layer},
-        )  # fmt: skip
-        with LateProgress(1, enabled=self._progress) as progress:
-            # A map of pixels, unless larger regions are asked for.
-            pixels = known.finest and segments is None
-            game = self._game(image, segments, labels, progress.tick, pixels=pixels, label=label)
-            looked_at = checked_label(label, game.labels, game.probabilities)
-            if known.kind == "search":  # for one label: it is far too long for many
-                game = game.looked_at(looked_at)
-            d = game.n_features
-            if method == "sobol":
-                if budget is not None:
-                    wanted = Wanted.of(estimator, sign, keep=keep)
-                    check_sobol_budget(budget, d, wanted, noun="regions")
-                elif rows is None and estimator != "exact":
-                    options["rows"] = rows = ROWS
-            else:
-                budget = method_budget(
-                    known, budget, d, noun="regions",
-                    usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
-                )  # fmt: skip
-            progress.more((rows or 1) * (d + 1) if budget is None else budget)
-            found = game.attributed(known, looked_at, budget=budget, seed=seed, **options)
+        sign = options.get("sign", "mean")
+        options = checked_options(method, options)
+        # A map of pixels, unless larger regions are asked for.
+        pixels = known.finest and segments is None
+        model = self._mask(image, segments, pixels=pixels)
+        yield from model.predict(labels, label)
+        target = checked_label(label, model.labels, model.probabilities)
+        if known.kind == "search":  # for one label: it is far too long for many
+            model = model.with_target(target)
+        d = model.n_features
+        if method == "sobol":
+            if budget is not None:
+                wanted = Wanted.of(options["estimator"], sign, keep=options["keep"])
+                check_sobol_budget(budget, d, wanted, noun="regions")
+            elif options["rows"] is None and options["estimator"] != "exact":
+                options["rows"] = ROWS
+        else:
+            budget = method_budget(
+                known, budget, d, noun="regions",
+                usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
+            )  # fmt: skip
+        model.ledger.budget = budget
+        expect((options.get("rows") or 1) * (d + 1) if budget is None else budget)
+        found = yield from known.steps(model.problem(target), budget=budget, seed=seed, **options)
         return ImageExplanation(
-            image=as_seen(image, game.picture),
-            regions=game.regions,
-            scores=_region_scores(found, game.labels),
-            probabilities=game.probabilities,
-            label=looked_at,
+            image=as_seen(image, model.picture),
+            regions=model.regions,
+            scores=_region_scores(found, model.labels),
+            probabilities=model.probabilities,
+            label=target,
             cost={
-                "forwarded": game.cost.rows + found.passes,
+                "forwarded": model.cost.rows + found.passes,
                 "seconds": time.perf_counter() - start,
             },
             settings={
-                **self._settings(game),
+                **self._settings(model),
                 **record(method, found, budget=budget, seed=seed, sign=sign),
             },
         )
 
-    def game(
+    def masked(
         self,
         image: Any,
         *,
@@ -190,7 +208,7 @@ class ImageExplainer:
         pixels: bool = False,
         baseline: Any = None,
         labels: Sequence[str] | int | None = 3,
-    ) -> ImageGame:
+    ) -> MaskedImageModel:
         """The picture with its regions, ready to be asked about; what metrics work on.
 
         Args:
@@ -201,33 +219,23 @@ class ImageExplainer:
                 perturbation.
             labels: see `__call__`.
         """
-        return self._game(loaded(image), segments, labels, pixels=pixels, baseline=baseline)
+        model = self._mask(loaded(image), segments, pixels=pixels, baseline=baseline)
+        return run(model.predict(labels))
 
-    def _game(
-        self,
-        image: Any,
-        segments: Any,
-        labels: Sequence[str] | int | None,
-        tick: Callable[[int], None] = lambda _: None,
-        *,
-        pixels: bool = False,
-        baseline: Any = None,
-        label: str | None = None,
-    ) -> ImageGame:
+    def _mask(
+        self, image: Any, segments: Any, *, pixels: bool = False, baseline: Any = None
+    ) -> MaskedImageModel:
         picture = self._classifier.prepared(image)
         perturbation, filling = self._perturbation, self._baseline
         if baseline is not None:
             perturbation, filling = "inpaint", baseline
-        return ImageGame(
+        return MaskedImageModel(
             self._classifier,
             picture,
             self._regions(segments, pixels, *picture.shape[2:]),
             perturbation_named(perturbation, picture, filling),
             score=self._score,
-            labels=labels,
-            label=label,
             batch=self._batch or self._classifier.usual_batch(picture),
-            tick=tick,
         )
 
     def _regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
@@ -236,12 +244,12 @@ class ImageExplainer:
         grid = (height, width) if pixels else self._grid
         return grid_regions(grid, height, width, self._upsampling)
 
-    def _settings(self, game: ImageGame) -> dict[str, Any]:
+    def _settings(self, model: MaskedImageModel) -> dict[str, Any]:
         named = isinstance(self._perturbation, str)
         plain = isinstance(self._baseline, str | int | float)
         return {
             "model": self.name,
-            "labels": list(game.labels),
+            "labels": list(model.labels),
             "perturbation": self._perturbation if named else "callable",
             "baseline": self._baseline if plain else "given",
             "score": self._score if self._classifier.activation != "none" else "output",

@@ -3,21 +3,22 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from textsobol.methods.contract import Attribution, Differentiable, Game, Method
+from textsobol.driver import Steps
+from textsobol.methods.contract import Attribution, Differentiable, Method, Problem
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
 from textsobol.methods.layers import gradcam
 from textsobol.methods.peers import kernel_shap, lime, partition_shap, permutation_shap
 from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
 from textsobol.methods.rise import rise
-from textsobol.methods.sobol import sobol, stages
+from textsobol.methods.sobol import sobol
 
 __all__ = [
     "METHODS",
     "TEXT_METHODS",
     "Attribution",
     "Differentiable",
-    "Game",
     "Method",
+    "Problem",
     "method_named",
 ]
 
@@ -44,14 +45,12 @@ def _search(n_features: int) -> int:
     return 1 + min(GREEDY_DELETIONS, n_features) * n_features
 
 
-def _gradient(title: str, attribute: Callable[..., Attribution], **others: Any) -> Method:
-    return Method(title, attribute, "white box", _none, _none, finest=True, **others)
+def _gradient(title: str, steps: Callable[..., Steps[Attribution]], **others: Any) -> Method:
+    return Method(title, steps, "white box", _none, _none, finest=True, **others)
 
 
 METHODS: dict[str, Method] = {
-    "sobol": Method(
-        "Sobol", sobol, "black box", lambda d: 2, options=_SOBOL_SETTINGS, stages=stages
-    ),
+    "sobol": Method("Sobol", sobol, "black box", lambda d: 2, options=_SOBOL_SETTINGS),
     "random": Method(
         "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True
     ),

@@ -1,23 +1,30 @@
-"""What every attribution method keeps to: a game, a budget and a seed in, scores out."""
+"""What every attribution method keeps to: a problem, a budget and a seed in, scores out.
+
+A method is a generator that asks the driver for what it wants to know; see `textsobol.driver`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from textsobol.driver import Ask, Call, MaskedModel, Steps, translate
 from textsobol.sobol import SobolIndices
-from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
-from textsobol.sobol.evaluator import Evaluator
+from textsobol.sobol.arrays import Array, Floats, Integers
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Differentiable:
-    """The model of a game, seen from the layer that its input first becomes numbers in.
+    """The model of a problem, seen from the layer that its input first becomes numbers in.
 
     Attributes:
         forward: inputs ``(rows, positions, ...)`` to scores ``(rows, labels)``, with gradients.
@@ -41,45 +48,73 @@ class Decision:
     """What the model decides for the whole input, and how masks change that.
 
     Attributes:
-        score: masks ``(rows, features)`` to how much speaks for the decision ``(rows,)``: the
+        score: outputs ``(rows, all labels)`` to how much speaks for the decision ``(rows,)``: the
             log-odds of the predicted label.
-        margin: masks to how far the predicted label is ahead of the best other one ``(rows,)``:
+        margin: outputs to how far the predicted label is ahead of the best other one ``(rows,)``:
             below 0 where something else is predicted. A tie, 0, keeps the prediction.
         column: the label whose analysed score is ``score``, or ``None`` if it was not analysed.
     """
 
-    score: Callable[[Array], Floats]
-    margin: Callable[[Array], Floats]
+    score: Callable[[Floats], Floats]
+    margin: Callable[[Floats], Floats]
     column: int | None
 
 
 @dataclass(frozen=True)
-class Game:
+class Problem:
     """What is to be explained, as a method sees it.
 
     Attributes:
-        black_box: masks ``(rows, features)`` to scores ``(rows, labels)``.
-        n_features: number of features d.
+        model: the model and the input, whose masks the driver scores.
+        to_scores: outputs of the model ``(rows, all labels)`` to scores ``(rows, labels)``.
+        n_labels: number of labels that are analysed.
         differentiable: the same scores with gradients, or ``None`` for a true black box.
         plane: features down and across, where they lie side by side on a picture.
-        target: column of the label that is looked at.
+        target: column of the label that is explained.
         levels: groups of features that belong together ``(features,)``, the largest first.
-        decision: what is decided, where masks that were scored before cost nothing; ``None`` where
-            no path can be searched for.
+        decision: what is decided; ``None`` where no path can be searched for.
     """
 
-    black_box: BlackBox
-    n_features: int
+    model: MaskedModel
+    to_scores: Callable[[Floats], Floats]
+    n_labels: int
     differentiable: Callable[[], Differentiable] | None = None
     plane: tuple[int, int] | None = None
     target: int = 0
     levels: Sequence[Integers] = ()
     decision: Decision | None = None
 
-    def scorer(self, budget: int | None = None) -> Callable[[Array], Floats]:
-        """Masks to scores, each distinct mask once, never more than the budget allows."""
-        evaluator = Evaluator(self.black_box, self.n_features, budget=budget)
-        return lambda masks: evaluator([masks])
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return self.model.n_features
+
+    @property
+    def n_scored(self) -> int:
+        """Distinct masks that were scored so far."""
+        return self.model.ledger.n_distinct
+
+    def score(self, masks: Array) -> Steps[Floats]:
+        """Ask for the scores ``(rows, labels)`` of masks ``(rows, features)``."""
+        return self.to_scores((yield Ask(self.model, masks)))
+
+    def serve(self, steps: Steps[T]) -> Steps[T]:
+        """Steps that yield masks and are sent scores, as steps that the driver serves."""
+        return translate(steps, lambda masks: Ask(self.model, masks), self.to_scores)
+
+    def call(self, function: Callable[[Callable[[Array], Floats]], T]) -> Steps[T]:
+        """Run a library that calls back: from a function of masks to scores, to anything."""
+
+        def with_scores(outputs: Callable[[Array], Floats]) -> T:
+            return function(lambda masks: self.to_scores(outputs(masks)))
+
+        result: T = yield Call(self.model, with_scores)
+        return result
+
+    @property
+    def whole(self) -> Array:
+        """The mask of the whole input ``(1, features)``."""
+        return np.ones((1, self.n_features), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -131,8 +166,9 @@ class Method:
 
     Attributes:
         title: how tables call it.
-        attribute: the method itself: a `Game`, ``budget=`` (masks that may be scored, the whole
-            input included) and ``seed=`` to an `Attribution`.
+        steps: the method itself: a `Problem`, ``budget=`` (masks that may be scored, the whole
+            input included) and ``seed=`` to a generator that returns an `Attribution`; what it
+            yields beside asks are `Attribution`s that are known on the way.
         kind: ``black box``, ``white box`` (needs gradients), ``search`` (no attribution, but
             what can be reached) or ``baseline``.
         least: rows that it needs at least, for d features.
@@ -141,12 +177,10 @@ class Method:
         finest: whether it scores the pixels of a picture one by one, rather than larger regions.
         pictures_only: whether it makes no sense for texts.
         options: names of the settings that it takes beside budget and seed.
-        stages: like ``attribute``, but all that is known on the way, the better the later; ``None``
-            for methods that know nothing before they are done.
     """
 
     title: str
-    attribute: Callable[..., Attribution]
+    steps: Callable[..., Steps[Attribution]]
     kind: str
     least: Callable[[int], int]
     natural: Callable[[int], int] | None = None
@@ -154,4 +188,3 @@ class Method:
     finest: bool = False
     pictures_only: bool = False
     options: tuple[str, ...] = ()
-    stages: Callable[..., Iterator[Attribution]] | None = None

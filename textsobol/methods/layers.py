@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from textsobol.methods.contract import Attribution, Differentiable, Game
+from textsobol.driver import Steps
+from textsobol.methods.contract import Attribution, Differentiable, Problem
 from textsobol.methods.gradients import opened, summed_up
 
 if TYPE_CHECKING:
@@ -14,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def gradcam(
-    game: Game, *, budget: int, seed: int, layer: str | Module | None = None
-) -> Attribution:
+    problem: Problem, *, budget: int, seed: int, layer: str | Module | None = None
+) -> Steps[Attribution]:
     """Feature maps of a convolution, weighted by their mean gradients (Selvaraju et al. 2017).
 
     Args:
-        game: the game.
+        problem: the problem.
         budget: not used.
         seed: not used.
         layer: the convolution or its name; by default the last one whose maps have more than one
             pixel.
     """
-    _, model = opened(game)
+    _, model = opened(problem)
     chosen = _layer(model, layer)
 
     def attribute(captum: Any, model: Differentiable, label: int) -> Any:
@@ -38,7 +39,7 @@ def gradcam(
         return large.reshape(1, -1)
 
     names = {module: name for name, module in _network(model).named_modules()}
-    found = summed_up(game, attribute, passes=1, settings={"layer": names[chosen]})
+    found = yield from summed_up(problem, attribute, passes=1, settings={"layer": names[chosen]})
     # The layer was looked for in one more pass.
     return replace(found, passes=found.passes + (layer is None))
 

@@ -1,71 +1,65 @@
-"""The path of deletions and the flip set of a game, from masks that an evaluator counts."""
+"""The path of deletions and the flip set of a problem: a search that the driver serves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from textsobol.methods.contract import FoundPath, Game
+from textsobol.driver import Ask, Steps, T, map_results, mask_keys, translate
+from textsobol.methods.contract import FoundPath, Problem
 from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.evaluator import Evaluator
+from textsobol.sobol.plan import spread_of
 from textsobol.sobol.rows import all_masks
 
 
 def find_path(
-    game: Game,
-    evaluator: Evaluator,
-    units: Integers,
-    indices: SobolIndices,
-    *,
-    passes: int,
-    for_flip: int,
-) -> Iterator[FoundPath]:
-    """The path after every deletion and, in the end, with its flip set.
+    problem: Problem, units: Integers, indices: SobolIndices, *, passes: int, for_flip: int
+) -> Steps[FoundPath]:
+    """The path with its flip set; the path so far after every deletion.
 
     Args:
-        game: with a decision.
-        evaluator: counts the masks that are scored; those scored before cost nothing.
+        problem: with a decision.
         units: what comes and goes as one ``(features,)``.
         indices: of the units, whose effects the search starts from.
         passes: masks that the path may score.
         for_flip: masks that the flip set may score beside those.
     """
-    assert game.decision is not None
-    decision = game.decision
+    assert problem.decision is not None
+    decision, n_units = problem.decision, len(indices.total)
 
-    def counted(ask: Callable[[Array], Floats]) -> Callable[[Array], Floats]:
-        def answer(masks: Array) -> Floats:
-            expanded = masks[:, units]
-            evaluator([expanded])  # within the budget; now known to the model
-            return ask(expanded)
+    def serve(steps: Steps[T], quantity: Callable[[Floats], Floats]) -> Steps[T]:
+        return translate(steps, lambda masks: Ask(problem.model, masks[:, units]), quantity)
 
-        return answer
+    def known_score(masks: Array) -> Floats:
+        return decision.score(problem.model.ledger.outputs(mask_keys(masks[:, units])))
 
-    score, margin = counted(decision.score), counted(decision.margin)
-    effects, spreads = _effects(score, indices, decision.column)
-    found = FoundPath(())
-    for order in search_path(score, effects, spreads, passes=passes):
-        found = FoundPath(tuple(order))
-        yield found
-    n_units = len(effects)
-    if indices.settings.estimator == "exact":
+    effects, spreads = _effects(known_score, indices, decision.column)
+    search = search_path(effects, spreads, passes=passes)
+    order = yield from map_results(
+        serve(search, decision.score), lambda order: FoundPath(tuple(order))
+    )
+    is_exact = indices.settings.estimator == "exact"
+    if is_exact:
         masks = np.concatenate(list(all_masks(n_units)))
-        flip = find_smallest_flip_set(masks, margin(masks), np.bincount(units))
+        margins = decision.margin((yield Ask(problem.model, masks[:, units])))
+        flip = find_smallest_flip_set(masks, margins, np.bincount(units))
     else:
-        flip = find_flip_set(margin, found.order, n_units, passes=for_flip)
+        steps = find_flip_set(order, n_units, passes=for_flip)
+        flip = yield from serve(steps, decision.margin)
+    found = FoundPath(tuple(order))
     if flip is not None:
         found = replace(
             found,
             flip=tuple(sorted(flip.features)),
             is_irreducible=flip.is_irreducible,
-            is_smallest=indices.settings.estimator == "exact",
+            is_smallest=is_exact,
         )
-    yield found
+    return found
 
 
 def _effects(
@@ -83,6 +77,5 @@ def _effects(
     total = indices.total if column is None else indices.total[:, column]
     variance = indices.variance if column is None else indices.variance[column]
     # E[D^2] = T V / (p q), of which the square of the mean is no spread.
-    weight = 1 / 12 if made.keep is None else made.keep * (1 - made.keep)
-    squares = total * variance / weight
+    squares = total * variance / spread_of(made.keep)
     return np.asarray(effect), np.sqrt(np.maximum(0.0, squares - effect**2))

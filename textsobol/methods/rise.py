@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from textsobol.methods.contract import Attribution, Game
+from textsobol.driver import Steps
+from textsobol.methods.contract import Attribution, Problem
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.rows import piece_rows
 
@@ -12,20 +13,19 @@ KEEP = 0.5
 CELLS = (7, 7)  # of the coarse masks on a picture, as in the original
 
 
-def rise(game: Game, *, budget: int, seed: int) -> Attribution:
+def rise(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
     """Mean score of random masks that have the feature (Petsiuk et al. 2018), keep rate 0.5.
 
     Words come and go one by one. On a picture the masks are the original's: 7 x 7 coins, smoothly
     enlarged and shifted at random. The mean over all masks is taken off, so that scores have a
     sign; the order is the same. The masks of a smaller budget are the first ones of a larger one.
     """
-    score = game.scorer(budget)
     # One mask of the budget is the whole input, which is scored in any case.
     n_masks = budget - 1
-    present = np.zeros((game.n_features, 1))
+    present = np.zeros((problem.n_features, 1))
     sums, total = np.zeros((1, 1)), np.zeros(1)
-    for masks in _masks(game, n_masks, seed):
-        scores = score(masks)
+    for masks in _masks(problem, n_masks, seed):
+        scores = yield from problem.score(masks)
         present += masks.sum(axis=0, dtype=float)[:, None]
         sums = sums + masks.T.astype(float) @ scores
         total = total + scores.sum(axis=0)
@@ -35,19 +35,19 @@ def rise(game: Game, *, budget: int, seed: int) -> Attribution:
     )
 
 
-def _masks(game: Game, n_masks: int, seed: int) -> Iterator[Array]:
+def _masks(problem: Problem, n_masks: int, seed: int) -> Iterator[Array]:
     """All masks, some rows at a time: on a picture they would not fit into memory at once."""
     coins = np.random.default_rng(seed)
     (shifts,) = coins.spawn(1)
-    at_once = piece_rows(game.n_features)
+    at_once = piece_rows(problem.n_features)
     for start in range(0, n_masks, at_once):
         n_rows = min(at_once, n_masks - start)
-        if game.plane is None:
-            yield coins.random((n_rows, game.n_features)) < KEEP
+        if problem.plane is None:
+            yield coins.random((n_rows, problem.n_features)) < KEEP
         else:
             coarse = coins.random((n_rows, *CELLS)) < KEEP
             offsets = shifts.random((n_rows, 2))
-            yield _enlarged(coarse, offsets, game.plane).reshape(n_rows, -1)
+            yield _enlarged(coarse, offsets, problem.plane).reshape(n_rows, -1)
 
 
 def _enlarged(coarse: Array, offsets: Floats, plane: tuple[int, int]) -> Array:

@@ -22,6 +22,9 @@ DEFAULTS: dict[str, Any] = {
     "path": True,
 }
 
+# Those of texts.
+SOBOL_DEFAULTS = {name: value for name, value in DEFAULTS.items() if name != "layer"}
+
 
 def checked_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a method takes; those of others must not be set, or be ignored.

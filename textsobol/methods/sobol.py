@@ -7,14 +7,15 @@ starts from the estimated effects, and writes nothing into the indices.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from textsobol.methods.contract import Attribution, FoundPath, Game
+from textsobol.caution import warn
+from textsobol.driver import Steps, map_results, translate
+from textsobol.methods.contract import Attribution, FoundPath, Problem
 from textsobol.methods.division import (
     MOST_BASE_MASKS_OF_PAIRS,
     Wanted,
@@ -25,23 +26,17 @@ from textsobol.methods.division import (
 from textsobol.methods.path import find_path
 from textsobol.search.budget import BaseMasks
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
-from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_indices
-from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_steps
+from textsobol.sobol.arrays import Integers
 from textsobol.sobol.designs import Design
-from textsobol.sobol.evaluator import Evaluator
 from textsobol.sobol.pairs import pair_indices
+from textsobol.sobol.plan import make_plan
 
 _LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
 
 
-def sobol(game: Game, **settings: Any) -> Attribution:
-    """Signed total indices and, if asked for, the path; see `stages`."""
-    *_, last = stages(game, only_last=True, **settings)
-    return last
-
-
-def stages(
-    game: Game,
+def sobol(
+    problem: Problem,
     *,
     budget: int | None,
     seed: int,
@@ -54,15 +49,15 @@ def stages(
     precision: float | None = None,
     stable_top: int = 5,
     path: bool = False,
-    only_last: bool = False,
-) -> Iterator[Attribution]:
-    """What is known after 1, 2, 4, ... base masks, after every deletion, and in the end.
+    stages: bool = False,
+) -> Steps[Attribution]:
+    """Signed total indices and, if asked for, the path.
 
     A budget too small to flip every feature once goes to groups of features first, to find where
     it matters to look closer; see `textsobol.search.coarse_to_fine`.
 
     Args:
-        game: what is to be explained.
+        problem: what is to be explained.
         budget: masks that may be scored, the whole input included; ``None`` for what ``rows`` or
             ``precision`` take.
         seed: of the design.
@@ -75,31 +70,24 @@ def stages(
         precision: see `textsobol.sobol_indices`.
         stable_top: see `textsobol.sobol_indices`.
         path: also search for the deletions that bring the decision down soonest.
-        only_last: whether nobody looks at the stages before the last; base masks then share
-            batches.
+        stages: also yield what is known after 1, 2, 4, ... base masks and after every deletion;
+            base masks then do not share batches.
     """
     wanted = Wanted.of(estimator, sign, interactions, keep=keep)
     if budget is not None and (interactions or wanted.estimator != "auto"):
-        check_sobol_budget(budget, game.n_features, wanted, noun="features")
-    # The game knows the whole input, which is one of the binary masks and none of the others.
-    n_apart = 1 if keep is None else 0
-    evaluator = Evaluator(
-        game.black_box, game.n_features, budget=None if budget is None else budget - n_apart
-    )
-    if keep is not None:
-        evaluator([np.ones((1, game.n_features), dtype=bool)])
-    units = np.arange(game.n_features)
+        check_sobol_budget(budget, problem.n_features, wanted, noun="features")
+    units = np.arange(problem.n_features)
     if budget is not None and keep is not None and estimator == "auto" and not interactions:
-        units = _groups(evaluator, game, budget, wanted, keep=keep, seed=seed)
+        units = yield from _groups(problem, budget, wanted, keep=keep, seed=seed)
     n_units = int(units.max()) + 1
     n_pairs = n_pairs_among(interactions, n_units)
-    searches = path and game.decision is not None
+    searches = path and problem.decision is not None
     block = Design(design or "latin", 1, keep=keep, seed=seed).block_rows
     share = divide(
-        None if budget is None else budget - n_apart - evaluator.n_distinct,
+        None if budget is None else budget - problem.n_scored,
         n_units,
         wanted,
-        rows=rows if n_units == game.n_features else None,
+        rows=rows if n_units == problem.n_features else None,
         path=searches,
         block=block,
         may_lead=rows is None and precision is None and sign != "occlusion",
@@ -107,40 +95,41 @@ def stages(
     if share.is_exact and estimator == "auto":
         design = rows = None  # there is nothing to draw
 
-    def estimated(**how: Any) -> SobolIndices:
-        options = {"seed": seed, "design": design, "keep": keep, "sign": sign, **how}
-        with warnings.catch_warnings():
-            # That few base masks see no change does not mean that there is none.
-            warnings.simplefilter("ignore", ConstantScoreWarning)
-            return sobol_indices(lambda masks: evaluator([masks[:, units]]), n_units, **options)
+    def estimate(**how: Any) -> Steps[SobolIndices]:
+        plan = make_plan(
+            n_units, **{"seed": seed, "design": design, "keep": keep, "sign": sign, **how}
+        )
+        # That few base masks see no change does not mean that there is none.
+        steps = sobol_steps(plan, warns_of_constant=False)
+        return problem.serve(translate(steps, lambda masks: masks[:, units]))
 
     def found(
         indices: SobolIndices, found_path: FoundPath | None = None, **more: int
     ) -> Attribution:
-        n_distinct = evaluator.n_distinct + n_apart
+        n_distinct = problem.n_scored
         return Attribution(
             indices.signed[units],
             settings=_recorded(indices) | more,
             indices=indices,
             rows=(n_distinct + indices.n_rows - indices.n_distinct, n_distinct),
             path=found_path,
-            units=units if n_units < game.n_features else None,
+            units=units if n_units < problem.n_features else None,
         )
 
     has_stages = estimator in ("auto", "flip") and precision is None and share.indices is not None
-    if has_stages and not only_last:
+    if stages and has_stages:
         assert share.indices is not None
         n_base = (share.indices - wanted.for_sign(n_units)) // (1 + n_units)
         n_base = n_base if share.masks is None else share.masks.n_base
         n_base = min(rows or n_base, n_base)
         for power in range((n_base - 1).bit_length()):
-            yield found(estimated(estimator="flip", rows=2**power))
+            yield found((yield from estimate(estimator="flip", rows=2**power)))
     if share.masks is not None:
-        indices = estimated(estimator="flip", **_rows(share.masks))
+        indices = yield from estimate(estimator="flip", **_rows(share.masks))
     else:
         # The whole input, which gives signs by occlusion, is known and costs nothing.
         n_known = 1 if sign == "occlusion" and wanted.is_binary else 0
-        indices = estimated(
+        indices = yield from estimate(
             estimator="exact" if share.is_exact else estimator,
             budget=None if share.indices is None else share.indices + n_known,
             rows=rows,
@@ -151,24 +140,24 @@ def stages(
     found_path = None
     if searches:
         yield found(indices)
-        for found_path in find_path(
-            game, evaluator, units, indices, passes=share.path, for_flip=share.flip
-        ):
-            yield found(indices, found_path)
+        search = find_path(problem, units, indices, passes=share.path, for_flip=share.flip)
+        found_path = yield from map_results(search, partial(found, indices))
     if budget is not None and share.masks is not None and searches:
         # What the search did not need makes the indices surer.
-        left = budget - share.pairs - evaluator.n_distinct
+        left = budget - share.pairs - problem.n_scored
         masks = share.masks.add(left, n_units, block=block)
         if masks != share.masks:
-            indices = estimated(estimator="flip", **_rows(masks))
+            indices = yield from estimate(estimator="flip", **_rows(masks))
+    more: dict[str, int] = {}
     if share.pairs:
         assert budget is not None
-        left = budget - evaluator.n_distinct
-        indices, n_base = _with_pairs(indices, evaluator, units, left, interactions)
-        yield found(indices, found_path, pair_base_masks=n_base)
-    else:
-        yield found(indices, found_path)
+        left = budget - problem.n_scored
+        steps = _with_pairs(indices, left, interactions)
+        indices, more["pair_base_masks"] = yield from problem.serve(
+            translate(steps, lambda masks: masks[:, units])
+        )
     _warn_if_constant(indices, found_path)
+    return found(indices, found_path, **more)
 
 
 def _rows(masks: BaseMasks) -> dict[str, int]:
@@ -176,8 +165,8 @@ def _rows(masks: BaseMasks) -> dict[str, int]:
 
 
 def _with_pairs(
-    indices: SobolIndices, evaluator: Evaluator, units: Integers, left: int, interactions: int
-) -> tuple[SobolIndices, int]:
+    indices: SobolIndices, left: int, interactions: int
+) -> Steps[tuple[SobolIndices, int]]:
     """The indices with the pairs of the units that have the highest ones, and the base masks used.
 
     The base masks of the indices come first again, whose flips are known; in further ones only
@@ -192,8 +181,7 @@ def _with_pairs(
     if n_base > made.rows:
         more = (left - made.rows * n_pairs) // (1 + len(strongest) + n_pairs)
         n_base = min(made.rows + more, max(made.rows, MOST_BASE_MASKS_OF_PAIRS))
-    pairs = pair_indices(
-        lambda pieces: evaluator(piece[:, units] for piece in pieces),
+    pairs = yield from pair_indices(
         Design(made.design, n_units, keep=made.keep, seed=made.seed),
         np.sort(strongest),
         rows=n_base,
@@ -204,24 +192,22 @@ def _with_pairs(
 
 
 def _groups(
-    evaluator: Evaluator, game: Game, budget: int, wanted: Wanted, *, keep: float, seed: int
-) -> Integers:
+    problem: Problem, budget: int, wanted: Wanted, *, keep: float, seed: int
+) -> Steps[Integers]:
     """What comes and goes as one, so that one base mask of it still fits the budget."""
-    if budget >= wanted.least_masks(game.n_features):
-        return np.arange(game.n_features)
+    if budget >= wanted.least_masks(problem.n_features):
+        return np.arange(problem.n_features)
     per_unit = 2 if wanted.sign == "occlusion" else 1
     n_runs = max(1, (budget - 2) // per_unit)
-    if budget < _LEAST_TO_SEARCH or 2 * n_runs >= game.n_features:
+    if budget < _LEAST_TO_SEARCH or 2 * n_runs >= problem.n_features:
         # Too few masks to look for what matters, or enough for neighbours two by two.
-        return np.arange(game.n_features) * n_runs // game.n_features
-
-    def score(masks: Array) -> Floats:
-        return evaluator([masks])  # of all labels: groups must not depend on which is looked at
-
+        return np.arange(problem.n_features) * n_runs // problem.n_features
     half = (budget - 1) // 2
-    levels = build_hierarchy(game.n_features, game.levels)
+    levels = build_hierarchy(problem.n_features, problem.levels)
     max_units = (half - 1) // per_unit
-    return choose_units(score, levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed)
+    steps = choose_units(levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed)
+    # Of all labels: groups must not depend on which one is explained.
+    return (yield from problem.serve(steps))
 
 
 def _recorded(indices: SobolIndices) -> dict[str, Any]:
@@ -245,8 +231,4 @@ def _recorded(indices: SobolIndices) -> dict[str, Any]:
 def _warn_if_constant(indices: SobolIndices, found_path: FoundPath | None) -> None:
     """Warn when nothing that was scored differed from the rest."""
     if not np.any(indices.variance) and not (found_path and found_path.order):
-        warnings.warn(
-            "the score is the same for every mask: all scores are 0",
-            ConstantScoreWarning,
-            stacklevel=5,
-        )
+        warn("the score is the same for every mask: all scores are 0", ConstantScoreWarning)

@@ -16,7 +16,7 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for AOPC (DeYoung et al. 2
 
 
 class Answering(Protocol):
-    """What can be asked about masks: `TextGame`, for example."""
+    """What can be asked about masks: `MaskedTextModel`, for example."""
 
     @property
     def n_features(self) -> int:
@@ -51,7 +51,7 @@ METRICS = {
     "sufficiency": Metric("AOPC sufficiency", higher_is_better=False),
     "pixel_deletion": Metric("Deletion", higher_is_better=False),
     "pixel_insertion": Metric("Insertion", higher_is_better=True),
-    "pointing_game": Metric("Pointing game", higher_is_better=True),
+    "pointing_game": Metric("Pointing model", higher_is_better=True),
     "rank_correlation": Metric("Rank correlation", higher_is_better=True),
     "stability": Metric("Stability over seeds", higher_is_better=True),
 }
@@ -93,12 +93,12 @@ class Faithfulness:
 
 
 def faithfulness(
-    game: Answering, scores: ArrayLike, label: str, *, steps: int = STEPS
+    model: Answering, scores: ArrayLike, label: str, *, steps: int = STEPS
 ) -> Faithfulness:
     """All metrics of one explanation for one label, from one batch of masks.
 
     Args:
-        game: what was explained, such as ``explainer.game(text)``.
+        model: what was explained, such as ``explainer.masked(text)``.
         scores: of the features ``(features,)``, high where they speak for the label.
         label: whose probability is followed.
         steps: words that are deleted and inserted, at most.
@@ -108,17 +108,17 @@ def faithfulness(
         >>> def praise(texts):
         ...     return [text.count("good") / 2 for text in texts]
         >>> explainer = TextExplainer(praise, labels=["praise"])
-        >>> game = explainer.game("a good film with good music")
-        >>> found = faithfulness(game, [0, 3, 1, 1, 2, 0], "praise", steps=3)
+        >>> model = explainer.masked("a good film with good music")
+        >>> found = faithfulness(model, [0, 3, 1, 1, 2, 0], "praise", steps=3)
         >>> found.deletion_curve.tolist(), found.insertion_curve.tolist()
         ([1.0, 0.5, 0.0, 0.0], [0.0, 0.5, 1.0, 1.0])
     """
     order = descending(scores)
-    one_by_one = range(min(steps, game.n_features) + 1)
-    some = [max(1, round(share * game.n_features)) for share in SHARES]
-    without, only = without_and_only(game, order, [*one_by_one, *some])
-    column = list(game.probabilities).index(label)
-    whole, n = game.probabilities[label], len(one_by_one)
+    one_by_one = range(min(steps, model.n_features) + 1)
+    some = [max(1, round(share * model.n_features)) for share in SHARES]
+    without, only = without_and_only(model, order, [*one_by_one, *some])
+    column = list(model.probabilities).index(label)
+    whole, n = model.probabilities[label], len(one_by_one)
     return Faithfulness(
         deletion_curve=without[:n, column],
         predictions=without[:n].argmax(axis=1),
@@ -137,7 +137,7 @@ def descending(scores: ArrayLike) -> Integers:
 
 
 def without_and_only(
-    game: Answering, order: Integers, counts: Sequence[int]
+    model: Answering, order: Integers, counts: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """What the model says without, and with only, the first so many features of an order.
 
@@ -145,7 +145,7 @@ def without_and_only(
         Two arrays of probabilities ``(counts, labels)``, from one batch of masks.
     """
     present = prefixes(order, counts)
-    without, only = np.split(game.shares(np.concatenate([~present, present])), 2)
+    without, only = np.split(model.shares(np.concatenate([~present, present])), 2)
     return without, only
 
 

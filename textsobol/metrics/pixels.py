@@ -48,12 +48,12 @@ def area(curve: ArrayLike) -> float:
 
 
 def pixel_faithfulness(
-    game: Answering, values: ArrayLike, label: str, *, steps: int = STEPS
+    model: Answering, values: ArrayLike, label: str, *, steps: int = STEPS
 ) -> PixelFaithfulness:
     """Deletion and insertion of a map, in equal steps from no pixel to all.
 
     Args:
-        game: the picture with its pixels, ``explainer.game(image, pixels=True)``; its baseline
+        model: the picture with its pixels, ``explainer.masked(image, pixels=True)``; its baseline
             stands in for deleted pixels.
         values: the map in the size that the model sees ``(height, width)``, such as
             ``explanation.map(size="image")``.
@@ -67,26 +67,26 @@ def pixel_faithfulness(
         >>> explainer = ImageExplainer(left_half, labels=["left"], grid=(1, 2))
         >>> picture = np.ones((8, 8, 3))
         >>> values = explainer(picture).map(size="image")
-        >>> game = explainer.game(picture, pixels=True)
-        >>> pixel_faithfulness(game, values, "left", steps=4).deletion_curve
+        >>> model = explainer.masked(picture, pixels=True)
+        >>> pixel_faithfulness(model, values, "left", steps=4).deletion_curve
         array([1. , 0.5, 0. , 0. , 0. ])
     """
     values = np.asarray(values)
-    if values.size != game.n_features:
+    if values.size != model.n_features:
         raise ValueError(
-            f"a map of shape {values.shape} does not fit a game of {game.n_features} features; "
-            f"give explainer.game(image, pixels=True) and a map of the size that the model sees"
+            f"a map of shape {values.shape} does not fit {model.n_features} features; "
+            f"give explainer.masked(image, pixels=True) and a map of the size that the model sees"
         )
-    if not 1 <= steps <= game.n_features:
-        raise ValueError(f"steps={steps}: must be 1 to {game.n_features}, the number of pixels")
-    counts = np.linspace(0, game.n_features, steps + 1).round().astype(int).tolist()
-    without, only = without_and_only(game, descending(values.ravel()), counts)
-    column = list(game.probabilities).index(label)
+    if not 1 <= steps <= model.n_features:
+        raise ValueError(f"steps={steps}: must be 1 to {model.n_features}, the number of pixels")
+    counts = np.linspace(0, model.n_features, steps + 1).round().astype(int).tolist()
+    without, only = without_and_only(model, descending(values.ravel()), counts)
+    column = list(model.probabilities).index(label)
     return PixelFaithfulness(without[:, column], only[:, column])
 
 
 def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) -> bool:
-    """The pointing game (Zhang et al. 2016): is the highest place of a map in one of the boxes?
+    """The pointing model (Zhang et al. 2016): is the highest place of a map in one of the boxes?
 
     A map that is the same everywhere points at nothing.
 

@@ -8,10 +8,11 @@ it did not matter. That is the price of not looking at every feature.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from textsobol.driver import Steps
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.scores import flattened, is_constant
@@ -50,19 +51,19 @@ def build_hierarchy(
 
 
 def choose_units(
-    score: Callable[[Array], Floats],
     levels: Sequence[Integers],
     *,
     passes: int,
     max_units: int,
     keep_rate: float,
     seed: int,
-) -> Integers:
+) -> Steps[Integers]:
     """Merge features into units: large ones where little happens, small ones where much does.
 
+    Yields masks ``(rows, features)`` and is sent scores ``(rows,)``, or ``(rows, labels)``. Of
+    several labels, a unit counts for as much as the largest part it has in the effects on one.
+
     Args:
-        score: masks ``(rows, features)`` to scores ``(rows,)``, or ``(rows, labels)``. Of several
-            labels, a unit counts for as much as the largest part it has in the effects on one.
         levels: groups from coarse to fine; see `build_hierarchy`.
         passes: masks that may be scored.
         max_units: most units.
@@ -78,7 +79,9 @@ def choose_units(
         >>> def score(masks):
         ...     return 2.0 * masks[:, 10] + 1.0 * masks[:, 77]
         >>> levels = build_hierarchy(100)
-        >>> units = choose_units(score, levels, passes=40, max_units=40, keep_rate=0.5, seed=0)
+        >>> from textsobol.driver import answer_by
+        >>> steps = choose_units(levels, passes=40, max_units=40, keep_rate=0.5, seed=0)
+        >>> units = answer_by(score, steps)
         >>> np.bincount(units)[units[[10, 77]]]
         array([1, 1])
     """
@@ -95,8 +98,8 @@ def choose_units(
         new = [number for number, unit in enumerate(units) if unit not in effects_of]
         if len(new) + 1 > passes:
             return unit_of
-        effects = _measure_effects(
-            score, unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of)
+        effects = yield from _measure_effects(
+            unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of)
         )
         for number, effect in zip(new, effects, strict=True):
             effects_of[units[number]] = effect
@@ -128,19 +131,18 @@ def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple
 
 
 def _measure_effects(
-    score: Callable[[Array], Floats],
     unit_of: Integers,
     measured: Integers,
     *,
     keep_rate: float,
     seed: int,
-) -> Floats:
+) -> Steps[Floats]:
     """Effects of the ``measured`` units at one base mask of all units ``(measured, labels)``."""
     n_units = int(unit_of.max()) + 1
     base, _ = Design("latin", n_units, keep=keep_rate, seed=seed).take(1)
     masks = np.repeat(base, 1 + len(measured), axis=0)
     masks[1 + np.arange(len(measured)), measured] ^= True
-    scores = score(masks[:, unit_of]).reshape(len(masks), -1)
+    scores = (yield masks[:, unit_of]).reshape(len(masks), -1)
     # What only rounding tells apart is the same.
     scores = flattened(scores, is_constant(scores))
     sign = np.where(base[0, measured], 1.0, -1.0)

@@ -7,11 +7,12 @@ log-odds. Below 0 the prediction has changed; a tie keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from textsobol.driver import Steps
 from textsobol.sobol.arrays import Array, Floats, Integers
 
 
@@ -29,18 +30,17 @@ class FlipSet:
     is_irreducible: bool
 
 
-def find_flip_set(
-    margin: Callable[[Array], Floats], path: Sequence[int], n_features: int, *, passes: int
-) -> FlipSet | None:
+def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps[FlipSet | None]:
     """The shortest start of a path that changes the prediction, without what it does not need.
 
     All features that might not be needed are put back one at a time. Of those that are not, the one
     without which the margin is lowest stays back, and so on with the others. A feature that is
     needed usually still is when another one was put back, so it is tried again only at the end.
 
+    Yields masks ``(rows, features)`` and is sent margins ``(rows,)``, below 0 where the prediction
+    has changed: all masks along the path first, which a search has scored.
+
     Args:
-        margin: masks ``(rows, features)`` to margins ``(rows,)``, below 0 where the prediction has
-            changed. It is asked for all masks along the path first; a search has scored them.
         path: features in the order of their deletion.
         n_features: number of features.
         passes: masks that may be scored beside those along the path.
@@ -53,11 +53,12 @@ def find_flip_set(
 
         >>> def margin(masks):
         ...     return np.where(masks[:, :2].all(axis=1) | masks[:, 2], 1.0, -1.0)
-        >>> find_flip_set(margin, [0, 1, 2], 3, passes=10)
+        >>> from textsobol.driver import answer_by
+        >>> answer_by(margin, find_flip_set([0, 1, 2], 3, passes=10))
         FlipSet(features=(1, 2), is_irreducible=True)
     """
     along = _masks_along(path, n_features)
-    flipped = np.flatnonzero(margin(along) < 0)
+    flipped = np.flatnonzero((yield along) < 0)
     if not flipped.size or flipped[0] == 0:
         return None
     absent = np.array(path[: flipped[0]], dtype=np.int64)
@@ -66,7 +67,7 @@ def find_flip_set(
     maybe = absent[:-1]
     while maybe.size and passes >= len(maybe):
         passes -= len(maybe)
-        margins = margin(_with_each_back(absent, maybe, n_features))
+        margins = yield _with_each_back(absent, maybe, n_features)
         needless = margins < 0
         if needless.any():
             back = maybe[margins.argmin()]

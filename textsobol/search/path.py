@@ -11,11 +11,10 @@ from the whole input through the few masks that somebody sees who deletes words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 
-from textsobol.sobol.arrays import Array, Floats
+from textsobol.driver import Steps
+from textsobol.sobol.arrays import Floats
 from textsobol.sobol.rows import without_each
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
@@ -27,21 +26,22 @@ _ROUNDING = 1e-12  # of the strongest effect
 
 
 def search_path(
-    score: Callable[[Array], Floats],
     effects: Floats,
     spreads: Floats | None = None,
     *,
     passes: int,
     depth: int = DEPTH,
-) -> Iterator[list[int]]:
-    """Delete features one by one; yield all that were deleted so far after every deletion.
+) -> Steps[list[int]]:
+    """Delete features one by one.
+
+    Yields masks ``(rows, features)`` and is sent scores ``(rows,)`` of one label, such as its
+    log-odds; yields all features that were deleted so far, a list, after every deletion.
 
     Of the features that a step scores, the one whose deletion lowers the score most is deleted. The
     search ends after ``depth`` deletions, when nothing left speaks for the label, or when the
     passes are spent.
 
     Args:
-        score: masks ``(rows, features)`` to scores ``(rows,)`` of one label, such as its log-odds.
         effects: mean effects ``(features,)`` over base masks.
         spreads: standard deviations ``(features,)`` of these effects over base masks. A feature
             whose effect depends on what else is there is scored sooner than its mean effect says.
@@ -53,8 +53,8 @@ def search_path(
 
         >>> def score(masks):
         ...     return np.maximum(2.0 * masks[:, 0], 1.8 * masks[:, 1]) + 0.1 * masks[:, 2]
-        >>> *_, path = search_path(score, np.array([1.1, 0.9, 0.1, 0.0]), passes=20)
-        >>> path
+        >>> from textsobol.driver import answer_by
+        >>> answer_by(score, search_path(np.array([1.1, 0.9, 0.1, 0.0]), passes=20))
         [0, 1, 2]
     """
     estimates = np.array(effects, dtype=float)
@@ -64,7 +64,7 @@ def search_path(
     full_steps = choose_full_steps(passes, n_features, depth)
     present = np.ones(n_features, dtype=bool)
     drops = np.full(n_features, -np.inf)  # of the score, where scored since the last deletion
-    (current,) = score(present[None])
+    (current,) = yield present[None]
     path: list[int] = []
     while len(path) < depth and passes > 0:
         unscored = np.flatnonzero(present & np.isneginf(drops))
@@ -74,7 +74,7 @@ def search_path(
         promise = estimates[unscored] + doubts[unscored]
         candidates = unscored[np.argsort(-promise, kind="stable")][:n_candidates]
         passes -= len(candidates)
-        drops[candidates] = current - score(without_each(present, candidates))
+        drops[candidates] = current - (yield without_each(present, candidates))
         estimates[candidates] += _WEIGHT * (drops[candidates] - estimates[candidates])
         doubts[candidates] *= 1 - _WEIGHT
 
@@ -82,7 +82,7 @@ def search_path(
         least = _ROUNDING * np.abs(estimates).max()
         speaks_for = present & (np.maximum(estimates, drops) > least)
         if not speaks_for.any():
-            return
+            break
         best = int(np.argmax(np.where(speaks_for, drops, -np.inf)))
         if np.isneginf(drops[best]):
             continue  # no candidate speaks for the label, but others seem to
@@ -91,6 +91,7 @@ def search_path(
         current -= drops[best]
         drops[:] = -np.inf
         yield list(path)
+    return path
 
 
 def choose_full_steps(passes: int, n_features: int, depth: int = DEPTH) -> frozenset[int]:

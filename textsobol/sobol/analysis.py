@@ -1,19 +1,22 @@
-"""One way in: `sobol_indices` plans a design, scores it and estimates the indices."""
+"""One way in: `sobol_indices` plans a design, asks for its scores and estimates the indices."""
 
 # Signatures keep short names in help().
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from textsobol import __version__
+from textsobol.caution import warn
+from textsobol.driver import Ask, Steps, ask, mask_keys, run, translate
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
+from textsobol.sobol.black_box import BlackBoxModel
 from textsobol.sobol.designs import Design, warn_if_aliased
 from textsobol.sobol.estimate import Estimate
-from textsobol.sobol.evaluator import Evaluator, Progress
 from textsobol.sobol.exact import hoeffding
 from textsobol.sobol.flip import flip_differences
 from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
@@ -34,6 +37,10 @@ from textsobol.sobol.scores import (
     flattened,
     is_constant,
 )
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Called with the rows done so far and the rows planned."""
 
 
 def sobol_indices(
@@ -143,31 +150,84 @@ def sobol_indices(
         stable_top=stable_top,
         leader_rows=leader_rows,
     )
-    evaluator = Evaluator(
-        black_box,
-        n_features,
-        expand=None if groups is None else lambda units: units[:, plan.units],
-        budget=budget,
-        batch_rows=batch_rows,
-        planned=plan.n_rows,
-        progress=progress,
-    )
-    flip = _flip if precision is None else _raced
-    analyse = {"flip": flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
-    found = analyse(plan, evaluator)
-    stable = None if precision is None else found.stability >= precision
+    model = BlackBoxModel(black_box, n_features, budget=budget, batch_rows=batch_rows)
+    steps = translate(sobol_steps(plan), lambda masks: Ask(model, masks), model.answer)
+    return run(steps, _reporter(plan, progress))
+
+
+def sobol_steps(plan: Plan, *, warns_of_constant: bool = True) -> Steps[SobolIndices]:
+    """The same, as a generator: yields masks, is sent their scores, and returns the indices.
+
+    Scores are ``(rows,)`` or ``(rows, labels)``, as a black box gives them.
+
+    Args:
+        plan: see `make_plan`.
+        warns_of_constant: whether to warn of a label whose score never changed.
+    """
+    account = _Account()
+    steps = account.count(_analyse(plan))
+    if plan.is_grouped:
+        steps = translate(steps, lambda units: units[:, plan.units])
+    found, removal = yield from steps
+    if warns_of_constant:
+        _warn_if_constant(found.estimate)
+    stable = None if plan.precision is None else found.stability >= plan.precision
     if stable is False:
         _warn_of_unstable_top(plan, found)
     return make_result(
         found.scores,
         found.estimate,
-        removal=_removal(plan, evaluator),
-        settings=_settings(plan, found.n_base, grouped=groups is not None),
-        n_rows=evaluator.n_rows,
-        n_distinct=evaluator.n_distinct,
-        is_scalar=bool(evaluator.is_scalar),
+        removal=removal,
+        settings=_settings(plan, found.n_base),
+        n_rows=account.n_rows,
+        n_distinct=len(account.seen),
+        is_scalar=account.is_scalar,
         stable=stable,
     )
+
+
+def _reporter(plan: Plan, progress: Progress | None) -> Callable[[int], None]:
+    """Counts the rows that are done, and tells whoever wants to know."""
+    done = 0
+
+    def tick(n_rows: int) -> None:
+        nonlocal done
+        done += n_rows
+        if progress is not None and done:
+            progress(done, max(plan.n_rows, done))
+
+    return tick
+
+
+class _Account:
+    """Rows that were asked for, the distinct ones among them, and whether scores have labels."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.seen: set[bytes] = set()
+        self.is_scalar = False
+
+    def count(self, steps: Steps[T]) -> Steps[T]:
+        """The same steps, counted; they are always sent scores ``(rows, labels)``."""
+
+        def asked(masks: Array) -> Array:
+            self.n_rows += len(masks)
+            self.seen.update(mask_keys(masks))
+            return masks
+
+        def answered(scores: Floats) -> Floats:
+            self.is_scalar = scores.ndim == 1
+            return scores.reshape(len(scores), -1)
+
+        return translate(steps, asked, answered)
+
+
+def _analyse(plan: Plan) -> Steps[tuple[Analysis, Floats | None]]:
+    flip = _flip if plan.precision is None else _raced
+    estimator = {"flip": flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
+    found = yield from estimator(plan)
+    removal = yield from _removal(plan)
+    return found, removal
 
 
 @dataclass(frozen=True)
@@ -187,15 +247,16 @@ class Analysis:
     stability: float = 1.0
 
 
-def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
+def _flip(plan: Plan) -> Steps[Analysis]:
     assert plan.keep is not None
     base, blocks = _design(plan, plan.n_units).take(plan.n_base + plan.leader_rows)
     _warn_if_aliased(plan, base)
     everywhere = base[: plan.n_base]
-    scores = evaluator(base_and_flips(everywhere)).reshape(plan.n_base, 1 + plan.n_units, -1)
+    scores = yield from ask(base_and_flips(everywhere))
+    scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
     if plan.leader_rows:
         leaders = _leaders(everywhere, scores)
-        more = evaluator(base_and_flips(base[plan.n_base :], leaders))
+        more = yield from ask(base_and_flips(base[plan.n_base :], leaders))
         more = more.reshape(plan.leader_rows, 1 + len(leaders), -1)
         scores = np.concatenate([scores, padded(more, leaders, plan.n_units)])
     scores = _flattened(scores)
@@ -203,8 +264,8 @@ def _flip(plan: Plan, evaluator: Evaluator) -> Analysis:
     estimate = found.estimate()
     if plan.n_pairs:
         pairs = _chosen_pairs(plan, estimate)
-        f_pairs = evaluator(pair_flips(base, pairs)).reshape(plan.n_base, len(pairs), -1)
-        found = replace(found, pairs=pairs, f_pairs=f_pairs)
+        f_pairs = yield from ask(pair_flips(base, pairs))
+        found = replace(found, pairs=pairs, f_pairs=f_pairs.reshape(plan.n_base, len(pairs), -1))
     return Analysis(found, estimate, plan.n_base)
 
 
@@ -216,17 +277,11 @@ def _leaders(base: Array, scores: Floats) -> Integers:
     return np.sort(np.argsort(-shares, kind="stable")[: count_leaders(len(shares))])
 
 
-def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
+def _raced(plan: Plan) -> Steps[Analysis]:
     """The ``flip`` estimator with as many rows as it takes."""
     assert plan.keep is not None
     assert plan.precision is not None
-
-    def score(base: Array, features: Integers) -> Floats:
-        scores = evaluator(base_and_flips(base, features))
-        return scores.reshape(len(base), 1 + len(features), -1)
-
-    raced = race(
-        score,
+    raced = yield from race(
         _design(plan, plan.n_units),
         plan.n_units,
         precision=plan.precision,
@@ -241,9 +296,9 @@ def _raced(plan: Plan, evaluator: Evaluator) -> Analysis:
     return Analysis(found, found.estimate(), len(raced.base), stability=raced.stability)
 
 
-def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
+def _exact(plan: Plan) -> Steps[Analysis]:
     assert plan.keep is not None
-    scores = _flattened(evaluator(all_masks(plan.n_units)))
+    scores = _flattened((yield from ask(all_masks(plan.n_units))))
     found = ExactScores(hoeffding(scores, keep=plan.keep), plan.unit_groups)
     estimate = found.estimate()
     if plan.n_pairs:
@@ -251,11 +306,11 @@ def _exact(plan: Plan, evaluator: Evaluator) -> Analysis:
     return Analysis(found, estimate, 0)
 
 
-def _pick_freeze(plan: Plan, evaluator: Evaluator) -> Analysis:
+def _pick_freeze(plan: Plan) -> Steps[Analysis]:
     both, _ = _design(plan, 2 * plan.n_units).take(plan.n_base)
     _warn_if_aliased(plan, both)
     a, b = both[:, : plan.n_units], both[:, plan.n_units :]
-    scores = _flattened(evaluator(pick_freeze(a, b, plan.unit_groups)))
+    scores = _flattened((yield from ask(pick_freeze(a, b, plan.unit_groups))))
     scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
     found = PickFreezeScores(
         plan.estimator,
@@ -282,15 +337,18 @@ def _warn_if_aliased(plan: Plan, base: Array) -> None:
 
 def _flattened(scores: Floats) -> Floats:
     """Scores ``(..., labels)``: those of a label that only rounding tells apart are the same."""
-    constant = is_constant(scores)
-    if constant.any():
-        which = "" if scores.shape[-1] == 1 else f" of label {np.flatnonzero(constant).tolist()}"
-        warnings.warn(
+    return flattened(scores, is_constant(scores))
+
+
+def _warn_if_constant(estimate: Estimate) -> None:
+    """Warn of labels whose score never changed."""
+    constant = np.flatnonzero(estimate.variance == 0)
+    if constant.size:
+        which = "" if len(estimate.variance) == 1 else f" of label {constant.tolist()}"
+        warn(
             f"the score{which} is the same for every mask: its indices are all 0",
             ConstantScoreWarning,
-            stacklevel=4,
         )
-    return flattened(scores, constant)
 
 
 def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
@@ -301,11 +359,10 @@ def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
     else:
         known = f"{rows} give the same top in {found.stability:.0%} of resamples"
         advice = "raise budget or rows, or choose a smaller stable_top"
-    warnings.warn(
+    warn(
         f"precision={plan.precision} of the top {plan.stable_top} was not reached: {known}; "
         f"{advice}",
         UnstableTopWarning,
-        stacklevel=3,
     )
 
 
@@ -318,16 +375,16 @@ def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
     return pairs_among(np.sort(top))
 
 
-def _removal(plan: Plan, evaluator: Evaluator) -> Floats | None:
+def _removal(plan: Plan) -> Steps[Floats | None]:
     """What the full input loses without each feature, if that gives the sign."""
     if plan.sign != "occlusion":
         return None
     binary = plan.keep is not None
-    scores = evaluator(all_present_and_without_each(plan.unit_groups, binary=binary))
+    scores = yield from ask(all_present_and_without_each(plan.unit_groups, binary=binary))
     return np.asarray(scores[0] - scores[1:])
 
 
-def _settings(plan: Plan, n_base: int, *, grouped: bool) -> Settings:
+def _settings(plan: Plan, n_base: int) -> Settings:
     chosen = None if plan.pairs is None else tuple((i, k) for i, k in plan.pairs.tolist())
     return Settings(
         n_features=plan.n_features,
@@ -338,7 +395,7 @@ def _settings(plan: Plan, n_base: int, *, grouped: bool) -> Settings:
         budget=plan.budget,
         seed=plan.seed,
         sign=plan.sign,
-        groups=tuple(plan.groups.tolist()) if grouped else None,
+        groups=tuple(plan.groups.tolist()) if plan.is_grouped else None,
         members=plan.members,
         pairs=chosen if plan.top_pairs == 0 else plan.top_pairs,
         leader_rows=plan.leader_rows,

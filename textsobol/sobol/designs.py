@@ -5,11 +5,11 @@ on how many are asked for.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from textsobol.caution import warn
 from textsobol.sobol.arrays import Array, Floats, Integers
 
 DESIGNS = ("latin", "sobol", "sobol-unscrambled", "halton", "random")
@@ -162,10 +162,9 @@ def warn_if_aliased(masks: Array) -> None:
     repeats = aliased_columns(masks)
     if repeats:
         n_rows, n_columns = masks.shape
-        warnings.warn(
+        warn(
             f"the thresholded sobol design has coinciding columns: {n_columns} columns, "
             f"{n_columns - repeats} different ones in {n_rows} rows. Features that share a "
             f"column cannot be told apart; use design='latin'",
             AliasedDesignWarning,
-            stacklevel=5,  # the line that called sobol_indices
         )

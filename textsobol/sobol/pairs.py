@@ -1,11 +1,11 @@
 """Pairs of a few features, with base rows of their own: nothing else is flipped in them."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.driver import Steps, ask
+from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.flip import indices_of, moderate_pairs, pair_differences
 from textsobol.sobol.indices import PairIndices, columns_of
@@ -14,18 +14,18 @@ from textsobol.sobol.rows import base_and_flips, pair_flips
 
 
 def pair_indices(
-    score: Callable[[Iterable[Array]], Floats],
     design: Design,
     features: Integers,
     *,
     rows: int,
     keep: float,
     variance: Floats,
-) -> PairIndices:
+) -> Steps[PairIndices]:
     """Indices of all pairs of some features: 1 + k + k (k - 1) / 2 rows for each base row.
 
+    Yields masks and is sent their scores ``(rows, labels)``.
+
     Args:
-        score: pieces of masks ``(some rows, features)`` to the scores of all ``(rows, labels)``.
         design: of the base rows, which it has not given yet.
         features: the k features ``(k,)``, ascending.
         rows: number of base rows.
@@ -34,19 +34,24 @@ def pair_indices(
             that errors are those of the differences; but no smaller than what a pair has of it.
 
     Example:
-        >>> def score(pieces):
-        ...     masks = np.concatenate(list(pieces))
+        >>> from textsobol.driver import Ask, run, translate
+        >>> from textsobol.sobol.black_box import BlackBoxModel
+        >>> def score(masks):
         ...     return (masks[:, [0]] & masks[:, [2]]) - 0.5 * masks[:, [1]]
+        >>> model = BlackBoxModel(score, 3)
         >>> design = Design("latin", 3, keep=0.5, seed=0)
         >>> variance = np.array([0.25])
-        >>> found = pair_indices(score, design, np.arange(3), rows=4, keep=0.5, variance=variance)
+        >>> steps = pair_indices(design, np.arange(3), rows=4, keep=0.5, variance=variance)
+        >>> found = run(translate(steps, lambda masks: Ask(model, masks)))
         >>> found.pairs.tolist(), found.effect.ravel().tolist()
         ([[0, 1], [0, 2], [1, 2]], [0.0, 1.0, 0.0])
     """
     base, blocks = design.take(rows)
     pairs = pairs_among(features)
-    scores = score(base_and_flips(base, features)).reshape(rows, 1 + len(features), -1)
-    f_pairs = score(pair_flips(base, pairs)).reshape(rows, len(pairs), -1)
+    scores = yield from ask(base_and_flips(base, features))
+    scores = scores.reshape(rows, 1 + len(features), -1)
+    f_pairs = yield from ask(pair_flips(base, pairs))
+    f_pairs = f_pairs.reshape(rows, len(pairs), -1)
     # Among themselves the features are known by their place.
     places = np.searchsorted(features, pairs)
     differences = pair_differences(base[:, features], scores[:, 0], scores[:, 1:], f_pairs, places)

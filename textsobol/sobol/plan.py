@@ -30,6 +30,7 @@ class Plan:
     Attributes:
         n_features: columns of the masks that the black box is given.
         groups: group of each feature ``(n_features,)``; its own number when there are none.
+        is_grouped: whether groups were asked for.
         members: whether members of a group are masked ``together`` or ``independent``.
         estimator: name of the estimator, never ``auto``.
         design: name of the design; ``None`` for ``exact``.
@@ -49,6 +50,7 @@ class Plan:
 
     n_features: int
     groups: Integers
+    is_grouped: bool
     members: str
     estimator: str
     design: str | None
@@ -126,19 +128,19 @@ class Plan:
 def make_plan(
     n_features: int,
     *,
-    estimator: str,
-    design: str | None,
-    keep: float | None,
-    budget: int | None,
-    rows: int | None,
-    seed: int,
-    sign: str | None,
-    groups: ArrayLike | None,
-    members: str,
-    pairs: Pairs | None,
-    precision: float | None,
-    stable_top: int,
-    leader_rows: int,
+    estimator: str = "flip",
+    design: str | None = None,
+    keep: float | None = 0.5,
+    budget: int | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    sign: str | None = "mean",
+    groups: ArrayLike | None = None,
+    members: str = "together",
+    pairs: Pairs | None = None,
+    precision: float | None = None,
+    stable_top: int = 5,
+    leader_rows: int = 0,
 ) -> Plan:
     """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
     n_features = _whole_number("n_features", n_features)
@@ -166,6 +168,7 @@ def make_plan(
     plan = Plan(
         n_features=n_features,
         groups=group_of,
+        is_grouped=groups is not None,
         members=members,
         estimator=estimator,
         design=design,

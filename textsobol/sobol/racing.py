@@ -7,15 +7,16 @@ are not flipped any more, and what that saves buys more base rows.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from textsobol.driver import Steps, ask
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.estimate import Samples
 from textsobol.sobol.flip import flip_differences
+from textsobol.sobol.rows import base_and_flips
 from textsobol.sobol.scores import is_constant
 from textsobol.sobol.uncertainty import interval
 
@@ -49,7 +50,6 @@ class Race:
 
 
 def race(
-    score: Callable[[Array, Integers], Floats],
     design: Design,
     n_features: int,
     *,
@@ -58,12 +58,10 @@ def race(
     passes: int,
     most_rows: int | None,
     seed: int,
-) -> Race:
-    """Score base rows and flips in rounds until the top is stable or the passes are spent.
+) -> Steps[Race]:
+    """Ask for base rows and flips in rounds until the top is stable or the passes are spent.
 
     Args:
-        score: base rows ``(rows, features)`` and the features to flip ``(flipped,)`` to scores
-            of each row and its flips ``(rows, 1 + flipped, labels)``.
         design: where base rows come from.
         n_features: number of features.
         precision: least stability of the top, for every label.
@@ -84,7 +82,9 @@ def race(
         if n_more < 1:
             break
         base, blocks = design.take(n_more)
-        pieces.append((base, blocks, padded(score(base, flipped), flipped, n_features)))
+        found = yield from ask(base_and_flips(base, flipped))
+        found = found.reshape(n_more, 1 + len(flipped), -1)
+        pieces.append((base, blocks, padded(found, flipped, n_features)))
         passes -= n_more * (1 + len(flipped))
         n_rows += n_more
         base, blocks, scores = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))

@@ -1,15 +1,14 @@
-"""Scoring rows of tokens with a torch model: sorted by length, batched by tokens, once each."""
+"""Running a torch model on rows of tokens: sorted by length, batched by tokens."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from textsobol.inference import Cost, in_evaluation, is_out_of_memory
+from textsobol.driver import Forwarded, Tick
+from textsobol.inference import in_evaluation, is_out_of_memory
 from textsobol.sobol.arrays import Floats, Integers
-from textsobol.text.sharing import together
 from textsobol.text.tokens import Row
 
 _PADDING = 0.05  # of a row, which may always have so much
@@ -49,41 +48,15 @@ class LogitRunner:
             ),
             0,
         )
-        self._known: dict[bytes, Floats] = {}
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
         self._device = next(model.parameters()).device
-        self._asked_tokens = batch_tokens
         self._batch_tokens = batch_tokens or _fitting_tokens(model, self._device.type)
-        self.cost = Cost()
 
-    def __call__(self, rows: Sequence[Row], tick: Callable[[int], None]) -> Floats:
-        """Logits ``(rows, labels)``; ``tick`` is told how many rows each batch did.
-
-        A row that was forwarded before is not forwarded again: different masks can leave
-        the same text, such as either "very" of "very very good".
-        """
-        keys = [_key(row) for row in rows]
-        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._known}
-        tick(len(rows) - len(new))
-        read = [self._readable(row) for row in new.values()]
-        # Rows of other texts may be forwarded in the same batches.
-        work = partial(self._forward_sorted, tick=tick)
-        found = together((id(self._model), self._asked_tokens), read, work)
-        # A copy: what stays must not hold the rows of all other texts.
-        logits = np.array([values for values, _ in found])
-        for key, row, values, (_, width) in zip(new, read, logits, found, strict=True):
-            self._known[key] = values
-            self.cost.rows += 1
-            self.cost.tokens += width
-            self.cost.padding += width - len(row.ids)
-        return np.stack([self._known[key] for key in keys])
-
-    def _forward_sorted(
-        self, rows: Sequence[Row], tick: Callable[[int], None]
-    ) -> list[tuple[Floats, int]]:
-        """The logits of each row ``(labels,)``, and how many tokens long it was made."""
+    def __call__(self, rows: Sequence[Row], tick: Tick) -> Forwarded:
+        """Logits ``(rows, labels)``, and how many tokens long each row was made."""
         import torch
 
+        rows = [self._readable(row) for row in rows]
         lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
         found: Floats | None = None  # one array: small ones between batches would split the heap
         widths = np.zeros(len(rows), dtype=np.int64)
@@ -94,7 +67,8 @@ class LogitRunner:
                     found = np.empty((len(rows), len(own[0][0])))
                 found[batch], widths[batch] = zip(*own, strict=True)
                 tick(len(batch))
-        return [] if found is None else list(zip(found, widths.tolist(), strict=True))
+        assert found is not None
+        return Forwarded(found, widths, widths - lengths)
 
     def _readable(self, row: Row) -> Row:
         """The row, with one token in it if there is none: models cannot read nothing."""
@@ -174,8 +148,8 @@ def _fitting_tokens(model: Any, device: str) -> int:
     )
 
 
-def _key(row: Row) -> bytes:
-    """A short name for a row, different for different rows."""
+def row_key(row: Row) -> bytes:
+    """A key for a row, different for different rows."""
     seen = b"" if row.seen is None else row.seen.tobytes()
     content = row.ids.tobytes() + row.types.tobytes() + seen
     return hashlib.blake2b(content, digest_size=16).digest()

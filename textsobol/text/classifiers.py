@@ -4,15 +4,14 @@ What is given is never changed: a model's mode, device and dtype and a tokenizer
 are afterwards what they were.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-
-from textsobol.inference import Cost
-from textsobol.sobol.arrays import Array, Floats
-from textsobol.text.batches import LogitRunner
+from textsobol.driver import Cost, Engine, Forwarded, Tick
+from textsobol.sobol.arrays import Array
+from textsobol.text.batches import LogitRunner, row_key
 from textsobol.text.masked import MaskedText
 from textsobol.text.tokens import (
     PaddedRows,
@@ -25,9 +24,22 @@ from textsobol.text.tokens import (
 )
 from textsobol.text.words import Span
 
-Tick = Callable[[int], None]
-Outputs = Callable[[Array, Tick], Floats]
-"""Masks ``(rows, words)`` to raw outputs ``(rows, labels)``."""
+
+@dataclass(frozen=True)
+class Prepared:
+    """One text or pair, ready to be masked and given to a model.
+
+    Attributes:
+        inputs: masks ``(rows, words)`` to what the model is given for each.
+        key: a key for what it is given, equal for equal inputs only.
+        engine: runs the model.
+        cost: what was forwarded.
+    """
+
+    inputs: Callable[[Array], Sequence[Any]]
+    key: Callable[[Any], Hashable]
+    engine: Engine
+    cost: Cost = field(default_factory=Cost)
 
 
 class Classifier(Protocol):
@@ -58,8 +70,8 @@ class Classifier(Protocol):
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
-    ) -> tuple[Outputs, Cost]:
-        """A function of masks for one text or pair, and the account of what it forwards."""
+    ) -> Prepared:
+        """One text or pair, ready to be masked; the model is not run."""
 
     def window(self, texts: Sequence[str]) -> int | None:
         """Most tokens the model can see of the texts themselves, or ``None`` if not known."""
@@ -99,11 +111,10 @@ class HuggingFaceClassifier:
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
-    ) -> tuple[Outputs, Cost]:
-        """A function of masks, and the account of what it forwards."""
+    ) -> Prepared:
+        """The token rows of masked texts."""
         replacement = self.replacement(perturbation)
         parts = [MaskedText(text, own, replacement) for text, own in zip(texts, spans, strict=True)]
-        runner = LogitRunner(self.model, self.tokenizer, self.batch_tokens)
         with untouched(self.tokenizer):
             if perturbation == "pad":
                 make_rows: Any = PaddedRows(self.tokenizer, parts, spans)
@@ -112,12 +123,17 @@ class HuggingFaceClassifier:
             else:
                 make_rows = StringRows(self.tokenizer, parts)
 
-        def outputs(masks: Array, tick: Tick) -> Floats:
+        def inputs(masks: Array) -> list[Row]:
             with untouched(self.tokenizer):
                 rows = make_rows(masks)
-            return runner([self._within_window(row) for row in rows], tick)
+            return [self._within_window(row) for row in rows]
 
-        return outputs, runner.cost
+        return Prepared(inputs, row_key, self.runner)
+
+    @cached_property
+    def runner(self) -> LogitRunner:
+        """Runs the model; one for all texts, so that they share batches."""
+        return LogitRunner(self.model, self.tokenizer, self.batch_tokens)
 
     def replacement(self, perturbation: str) -> str:
         """What stands in for a word that is left out."""
@@ -199,11 +215,10 @@ class ZeroShotClassifier:
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
-    ) -> tuple[Outputs, Cost]:
+    ) -> Prepared:
         """One entailment question for every label."""
         if len(texts) != 1:
             raise ValueError("zero-shot classification takes one text, not a pair")
-        cost = Cost()
         questions = [
             self.inference.prepare(
                 [texts[0], self.hypothesis.format(label)], [spans[0], []], perturbation
@@ -211,23 +226,31 @@ class ZeroShotClassifier:
             for label in self.candidate_labels
         ]
 
-        def outputs(masks: Array, tick: Tick) -> Floats:
-            answers = [
-                ask(masks, tick if k == 0 else lambda _: None)
-                for k, (ask, _) in enumerate(questions)
-            ]
-            cost.rows = sum(own.rows for _, own in questions)
-            cost.tokens = sum(own.tokens for _, own in questions)
-            cost.padding = sum(own.padding for _, own in questions)
-            entailment = np.stack([answer[:, self.entailment] for answer in answers], axis=1)
-            if not self.multi_label:
-                return entailment
-            # As in transformers: entailment against contradiction, whose logit is at the
-            # other end.
-            contradiction = -1 if self.entailment == 0 else 0
-            return entailment - np.stack([a[:, contradiction] for a in answers], axis=1)
+        def inputs(masks: Array) -> list[tuple[Row, ...]]:
+            return list(zip(*(question.inputs(masks) for question in questions), strict=True))
 
-        return outputs, cost
+        def key(rows: tuple[Row, ...]) -> tuple[bytes, ...]:
+            return tuple(map(row_key, rows))
+
+        return Prepared(inputs, key, self.entailments)
+
+    def entailments(self, questions: Sequence[tuple[Row, ...]], tick: Tick) -> Forwarded:
+        """For every text how much it entails each label ``(texts, labels)``."""
+        n_texts, n_labels = len(questions), len(self.candidate_labels)
+        rows = [row for own in questions for row in own]
+        found = self.inference.runner(rows, lambda _: None)
+        tick(n_texts)
+        logits = found.outputs.reshape(n_texts, n_labels, -1)
+        outputs = logits[:, :, self.entailment]
+        if self.multi_label:
+            # As in transformers: entailment against contradiction, whose logit is at the other end.
+            outputs = outputs - logits[:, :, -1 if self.entailment == 0 else 0]
+        assert found.tokens is not None
+        assert found.padding is not None
+        tokens, padding = (
+            each.reshape(n_texts, n_labels).sum(axis=1) for each in (found.tokens, found.padding)
+        )
+        return replace(found, outputs=outputs, tokens=tokens, padding=padding, passes=n_labels)
 
     def window(self, texts: Sequence[str]) -> int | None:
         """What the longest hypothesis leaves."""

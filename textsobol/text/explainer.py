@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textsobol.driver import Steps, map_results, run, stream
 from textsobol.labels import checked_label
-from textsobol.methods import METHODS, TEXT_METHODS, Attribution, method_named
+from textsobol.methods import TEXT_METHODS, Attribution, Method, method_named
 from textsobol.methods.division import Wanted, check_sobol_budget, n_pairs_among
-from textsobol.methods.settings import checked_options, method_budget, record
+from textsobol.methods.settings import SOBOL_DEFAULTS, checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
-from textsobol.text.classifiers import Classifier, Tick
+from textsobol.text.classifiers import Classifier
 from textsobol.text.explanation import TextExplanation
-from textsobol.text.game import TextGame
 from textsobol.text.inputs import Text, check_keep, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
+from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.scores import (
     advised_passes,
     measured_words,
@@ -178,35 +180,87 @@ class TextExplainer:
             ValueError: when there is nothing to explain, or a setting is out of range.
             BlackBoxError: when the classifier fails; it names the text.
         """
-        start = time.perf_counter()
-        check_keep(keep)
-        given = {
-            "keep": keep, "estimator": estimator, "design": design, "rows": rows, "sign": sign,
-            "interactions": interactions, "precision": precision, "stable_top": stable_top,
-            "path": path,
-        }  # fmt: skip
-        known = method_named(method, TEXT_METHODS)
-        options = checked_options(method, given)
         with LateProgress(1, enabled=self._progress) as progress:
-            game = self._game(text, labels, progress.tick)
-            looked_at = checked_label(label, game.labels, game.probabilities)
-            if known.kind == "search":  # for one label: it is far too long for many
-                game = game.looked_at(looked_at)
-            passes, d = self._classifier.passes, game.n_features
-            n_pairs = n_pairs_among(interactions, d)
-            wanted = Wanted.of(estimator, sign, interactions, keep=keep)
-            if budget is not None and method == "sobol" and (n_pairs or estimator != "auto"):
-                check_sobol_budget(budget, d, wanted, noun="words", passes=passes)
-            if method != "sobol" or (rows is None and precision is None) or budget is not None:
-                budget = method_budget(
-                    known, budget, d, noun="words", passes=passes,
-                    usual=lambda d: max(default_budget(d, n_pairs), wanted.least_masks(d)),
-                )  # fmt: skip
-            masks = None if budget is None else budget // passes
-            progress.more(masks or (rows or 1) * (game.n_features + 2))
-            found = game.attributed(known, looked_at, budget=masks, seed=seed, **options)
+            steps = self.walk(
+                text, budget=budget, keep=keep, label=label, labels=labels, method=method,
+                estimator=estimator, design=design, rows=rows, sign=sign, seed=seed,
+                interactions=interactions, precision=precision, stable_top=stable_top, path=path,
+                expect=progress.more,
+            )  # fmt: skip
+            return run(steps, progress.tick)
+
+    def walk(
+        self,
+        text: Text,
+        *,
+        budget: int | None = None,
+        label: str | None = None,
+        labels: Sequence[str] | None = None,
+        method: str = "sobol",
+        seed: int = 0,
+        expect: Callable[[int], None] = lambda n_masks: None,
+        stages: bool = False,
+        **options: Any,
+    ) -> Steps[TextExplanation]:
+        """The same, as a generator that `textsobol.driver` serves, alone or with others.
+
+        Args:
+            text: see `__call__`.
+            budget: see `__call__`.
+            label: see `__call__`.
+            labels: see `__call__`.
+            method: see `__call__`.
+            seed: see `__call__`.
+            expect: called with the number of masks that will be asked for.
+            stages: also yield functions that make explanations of what is known on the way.
+            options: of the method; see `__call__`.
+        """
+        start = time.perf_counter()
+        known = method_named(method, TEXT_METHODS)
+        options = checked_options(method, {**SOBOL_DEFAULTS, **options})
+        check_keep(options.get("keep", 0.5))
+        model = self._mask(text)
+        yield from model.predict(labels)
+        target = checked_label(label, model.labels, model.probabilities)
+        if known.kind == "search":  # for one label: it is far too long for many
+            model = model.with_target(target)
+        budget = self._checked_budget(known, budget, model.n_features, options)
+        n_masks = None if budget is None else budget // self._classifier.passes
+        model.ledger.budget = n_masks
+        expect(n_masks or (options.get("rows") or 1) * (model.n_features + 2))
+
+        def explanation(found: Attribution) -> TextExplanation:
+            sign = options.get("sign", "mean")
             made = record(method, found, budget=budget, seed=seed, sign=sign)
-            return self._explanation(game, found, looked_at, start, made)
+            return self._explanation(model, found, target, start, made)
+
+        if stages:
+            options["stages"] = True
+        steps = known.steps(model.problem(target), budget=n_masks, seed=seed, **options)
+        found = yield from map_results(steps, lambda found: partial(explanation, found))
+        return explanation(found)
+
+    def _checked_budget(
+        self, method: Method, budget: int | None, n_words: int, options: Mapping[str, Any]
+    ) -> int | None:
+        """Forward passes, or ``None`` for what ``rows`` or ``precision`` take."""
+        passes = self._classifier.passes
+        if "estimator" not in options:
+            return method_budget(
+                method, budget, n_words, noun="words", passes=passes, usual=default_budget
+            )
+        n_pairs = n_pairs_among(options["interactions"], n_words)
+        wanted = Wanted.of(
+            options["estimator"], options["sign"], options["interactions"], keep=options["keep"]
+        )
+        if budget is not None and (n_pairs or options["estimator"] != "auto"):
+            check_sobol_budget(budget, n_words, wanted, noun="words", passes=passes)
+        if budget is None and not (options["rows"] is None and options["precision"] is None):
+            return None
+        return method_budget(
+            method, budget, n_words, noun="words", passes=passes,
+            usual=lambda n: max(default_budget(n, n_pairs), wanted.least_masks(n)),
+        )  # fmt: skip
 
     def stream(
         self,
@@ -244,58 +298,51 @@ class TextExplainer:
             >>> best
             '!!'
         """
-        start, known = time.perf_counter(), METHODS["sobol"]
-        check_keep(keep)
-        game = self._game(text, labels, lambda _: None)
-        looked_at = checked_label(label, game.labels, game.probabilities)
-        passes = self._classifier.passes
-        budget = method_budget(
-            known, budget, game.n_features, noun="words", usual=default_budget, passes=passes
-        )
-        options = {"keep": keep, "rows": rows, "design": design, "path": path}
-        for found in game.staged(known, looked_at, budget=budget // passes, seed=seed, **options):
-            made = record("sobol", found, budget=budget, seed=seed, sign="mean")
-            yield self._explanation(game, found, looked_at, start, made)
+        steps = self.walk(
+            text, budget=budget, keep=keep, label=label, labels=labels, rows=rows, design=design,
+            seed=seed, path=path, stages=True,
+        )  # fmt: skip
+        for found in stream(steps):
+            yield found if isinstance(found, TextExplanation) else found()
 
     def _explanation(
         self,
-        game: TextGame,
+        model: MaskedTextModel,
         found: Attribution,
         label: str,
         start: float,
         made: Mapping[str, Any],
     ) -> TextExplanation:
         return TextExplanation(
-            text=game.text,
-            words=measured_words(game.words, game.labels, found),
-            probabilities=game.probabilities,
+            text=model.text,
+            words=measured_words(model.words, model.labels, found),
+            probabilities=model.probabilities,
             label=label,
             cost={
                 **rows_of(found),
-                "forwarded": game.cost.rows + found.passes,
-                "padding": round(game.cost.padding_share, 4),
-                **game.cost.metadata(),
+                "forwarded": model.cost.rows + found.passes,
+                "padding": round(model.cost.padding_share, 4),
+                **model.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
-            settings={**self._settings(game), **made},
-            pairs=word_pairs(game, found),
-            path=word_path(game, found),
-            sums=sums_of(game.labels, found.indices, game.whole),
-            advised=advised_passes(game.labels, found, passes=self._classifier.passes),
+            settings={**self._settings(model), **made},
+            pairs=word_pairs(model, found),
+            path=word_path(model, found),
+            sums=sums_of(model.labels, found.indices, model.scores(model.problem().whole)[0]),
+            advised=advised_passes(model.labels, found, passes=self._classifier.passes),
             evidence=found,
         )
 
-    def game(self, text: Text, *, labels: Sequence[str] | None = None) -> TextGame:
+    def masked(self, text: Text, *, labels: Sequence[str] | None = None) -> MaskedTextModel:
         """The text with its words, ready to be asked about; what metrics work on."""
-        return self._game(text, labels, lambda _: None)
+        return run(self._mask(text).predict(labels))
 
-    def _game(self, text: Text, labels: Sequence[str] | None, tick: Tick) -> TextGame:
+    def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
         words, cuts = visible_words(self._classifier, self._segment, self._ignored, texts)
-        return TextGame(
-            self._classifier, text, words, cuts,
-            perturbation=self._perturbation, score=self._score, labels=labels, tick=tick,
-        )  # fmt: skip
+        return MaskedTextModel(
+            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
+        )
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
         """Explain texts one by one, as they are asked for; an error names the text's number."""
@@ -371,8 +418,8 @@ class TextExplainer:
             progress=self._progress, settings=settings,
         )  # fmt: skip
 
-    def _settings(self, game: TextGame) -> dict[str, Any]:
-        return {**self.described, "labels": list(game.labels), "versions": versions()}
+    def _settings(self, model: MaskedTextModel) -> dict[str, Any]:
+        return {**self.described, "labels": list(model.labels), "versions": versions()}
 
 
 def _described(ignore: Ignore) -> str | list[str]:

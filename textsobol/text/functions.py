@@ -1,16 +1,14 @@
 """Any function from a list of texts to scores, seen as a classifier."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from textsobol.inference import Cost
-from textsobol.sobol.arrays import Array, Floats
-from textsobol.text.classifiers import Outputs, Tick
+from textsobol.driver import Forwarded, Tick
+from textsobol.sobol.arrays import Floats
+from textsobol.text.classifiers import Prepared
 from textsobol.text.masked import MaskedText
-from textsobol.text.sharing import together
 from textsobol.text.words import Span
 
 
@@ -58,44 +56,23 @@ class FunctionClassifier:
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
-    ) -> tuple[Outputs, Cost]:
-        """A function of masks; no text is given to the function twice."""
+    ) -> Prepared:
+        """The masked texts of a text."""
         replacement = self.replacement(perturbation)
         if len(texts) != 1:
             raise ValueError("a function classifies single texts, not pairs")
         masked = MaskedText(texts[0], spans[0], replacement)
-        cost = self.new_account()
-        known: dict[str, Floats] = {}
+        return Prepared(inputs=masked.render, key=str, engine=self.scores_of)
 
-        def outputs(masks: Array, tick: Tick) -> Floats:
-            rendered = masked.render(masks)
-            new = sorted(set(rendered) - set(known))
-            tick(len(masks) - len(new))
-            known.update(self.scores_of(new, cost, tick))
-            return np.stack([known[text] for text in rendered])
-
-        return outputs, cost
-
-    def new_account(self) -> Cost:
-        """An account of what will be forwarded."""
-        return Cost()
-
-    def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
-        """Scores ``(labels,)`` of each of the texts, which are all different."""
-        # Masked texts of other texts may be given in the same calls.
-        answers = together(self, texts, partial(self._answers, tick))
-        cost.rows += len(texts)
-        return dict(zip(texts, answers, strict=True))
-
-    def _answers(self, tick: Tick, texts: Sequence[str]) -> list[Floats]:
-        """Scores of different texts; those of about the same length share a call."""
+    def scores_of(self, texts: Sequence[str], tick: Tick) -> Forwarded:
+        """Scores of texts; those of about the same length share a call."""
         order = sorted(set(texts), key=lambda text: (-len(text), text))
         found: dict[str, Floats] = {}
         for start in range(0, len(order), self._batch_texts):
             batch = order[start : start + self._batch_texts]
             found.update(zip(batch, self._call(batch), strict=True))
             tick(len(batch))
-        return [found[text] for text in texts]
+        return Forwarded(np.stack([found[text] for text in texts]))
 
     def _call(self, texts: list[str]) -> Floats:
         try:

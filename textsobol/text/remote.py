@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from textsobol.driver import Forwarded, Tick
 from textsobol.endpoints.answers import AnswerReader, LabelMismatchError
 from textsobol.endpoints.client import RemoteCost, RemoteError
 from textsobol.endpoints.model import Remote
-from textsobol.inference import Cost
-from textsobol.sobol.arrays import Floats
-from textsobol.text.classifiers import Tick
+from textsobol.text.classifiers import Prepared
 from textsobol.text.functions import FunctionClassifier
+from textsobol.text.words import Span
 
 
 class RemoteClassifier(FunctionClassifier):
@@ -36,13 +40,16 @@ class RemoteClassifier(FunctionClassifier):
         digest = hashlib.blake2b(settings.identity.encode(), digest_size=8).hexdigest()
         return {**super().details, "activation": settings.activation, "identity": digest}
 
-    def new_account(self) -> Cost:
-        """A cost that also counts calls."""
-        return RemoteCost()
+    def prepare(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> Prepared:
+        """The masked texts of a text, which has an account of its own calls."""
+        cost = RemoteCost()
+        engine = partial(self._outputs_of, cost)
+        return replace(super().prepare(texts, spans, perturbation), engine=engine, cost=cost)
 
-    def scores_of(self, texts: list[str], cost: Cost, tick: Tick) -> dict[str, Floats]:
+    def _outputs_of(self, cost: RemoteCost, texts: Sequence[str], tick: Tick) -> Forwarded:
         """Outputs of each of the texts, from the cache or from the model."""
-        assert isinstance(cost, RemoteCost)
         read = self._reader.outputs
         try:
             answers = self._model.ask(texts, check=read, cost=cost, tick=tick)
@@ -53,8 +60,7 @@ class RemoteClassifier(FunctionClassifier):
                 if first_text is not None:
                     self._model.forget(first_text)
             raise
-        cost.rows += len(texts)
-        return {text: read(answer, text) for text, answer in answers.items()}
+        return Forwarded(np.array([read(answers[text], text) for text in texts]))
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, those of the answers, or numbers."""

@@ -11,7 +11,7 @@ from textsobol.methods import Attribution
 from textsobol.search.budget import budget_for_base_masks
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.text.game import TextGame
+from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.records import (
     Deletion,
     FlipSet,
@@ -176,56 +176,58 @@ def _base_masks_needed(indices: SobolIndices, column: int, n_made: int) -> float
     return max(indices.rows_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
 
 
-def word_path(game: TextGame, found: Attribution) -> Path | None:
+def word_path(model: MaskedTextModel, found: Attribution) -> Path | None:
     """The path with what the model says after every deletion; all of that was asked before."""
     if found.path is None:
         return None
-    units = np.arange(game.n_features) if found.units is None else found.units
+    units = np.arange(model.n_features) if found.units is None else found.units
     order = [np.flatnonzero(units == unit) for unit in found.path.order]
     steps = []
-    present = np.ones(game.n_features, dtype=bool)
+    present = np.ones(model.n_features, dtype=bool)
     for gone in order:
         present[gone] = False
-        words, texts = _words_at(game, gone)
-        probabilities = _probabilities(game, present)
-        now = _predicted(game, probabilities)
+        words, texts = _words_at(model, gone)
+        probabilities = _probabilities(model, present)
+        now = _predicted(model, probabilities)
         steps.append(Deletion(words, " ".join(texts), probabilities, now))
-    return Path(game.prediction, tuple(steps), _flip_set(game, found, units), rises=game.is_no)
+    return Path(model.prediction, tuple(steps), _flip_set(model, found, units), rises=model.is_no)
 
 
-def _flip_set(game: TextGame, found: Attribution, units: Integers) -> FlipSet | None:
+def _flip_set(model: MaskedTextModel, found: Attribution, units: Integers) -> FlipSet | None:
     assert found.path is not None
     if found.path.flip is None:
         return None
     is_gone = np.isin(units, found.path.flip)
-    words, texts = _words_at(game, np.flatnonzero(is_gone))
-    probabilities = _probabilities(game, ~is_gone)
+    words, texts = _words_at(model, np.flatnonzero(is_gone))
+    probabilities = _probabilities(model, ~is_gone)
     # Of a group, fewer words may do; and elsewhere one word of a group, which was never alone.
     sizes = np.bincount(units)
     are_words = bool((sizes[list(found.path.flip)] == 1).all())
     could_be_smaller = len(words) > 1 and bool((sizes > 1).any())
     return FlipSet(
-        words, texts, probabilities, _predicted(game, probabilities),
+        words, texts, probabilities, _predicted(model, probabilities),
         is_irreducible=found.path.is_irreducible and are_words,
         is_smallest=found.path.is_smallest and are_words and not could_be_smaller,
     )  # fmt: skip
 
 
-def _words_at(game: TextGame, features: Integers) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    names = name_words(game.words)
-    numbers = tuple(game.scored[feature] for feature in features.tolist())
+def _words_at(
+    model: MaskedTextModel, features: Integers
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    names = name_words(model.words)
+    numbers = tuple(model.scored[feature] for feature in features.tolist())
     return numbers, tuple(names[number] for number in numbers)
 
 
-def _probabilities(game: TextGame, mask: Array) -> dict[str, float]:
-    return dict(zip(game.probabilities, game.shares(mask[None])[0].tolist(), strict=True))
+def _probabilities(model: MaskedTextModel, mask: Array) -> dict[str, float]:
+    return dict(zip(model.probabilities, model.shares(mask[None])[0].tolist(), strict=True))
 
 
-def _predicted(game: TextGame, probabilities: Mapping[str, float]) -> str:
+def _predicted(model: MaskedTextModel, probabilities: Mapping[str, float]) -> str:
     """The likeliest label; a tie keeps the prediction for the whole text."""
     highest = max(probabilities.values())
-    if probabilities[game.prediction] == highest:
-        return game.prediction
+    if probabilities[model.prediction] == highest:
+        return model.prediction
     return next(label for label, value in probabilities.items() if value == highest)
 
 
@@ -234,7 +236,7 @@ def rows_of(found: Attribution) -> dict[str, int]:
     return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
 
 
-def word_pairs(game: TextGame, found: Attribution) -> tuple[WordPair, ...]:
+def word_pairs(model: MaskedTextModel, found: Attribution) -> tuple[WordPair, ...]:
     """The pairs that were analysed, by the numbers of their words."""
     if found.indices is None or found.indices.pairs is None:
         return ()
@@ -249,8 +251,8 @@ def word_pairs(game: TextGame, found: Attribution) -> tuple[WordPair, ...]:
                 high=float(high[place, column]),
                 total=float(pairs.total[place, column]),
             )
-            for column, label in enumerate(game.labels)
+            for column, label in enumerate(model.labels)
         }
-        numbers = game.scored[one], game.scored[other]
+        numbers = model.scored[one], model.scored[other]
         analysed.append(WordPair(numbers, scores))
     return tuple(analysed)

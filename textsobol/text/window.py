@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
+from textsobol.caution import warn
 from textsobol.text.classifiers import Classifier
 from textsobol.text.records import Word
 from textsobol.text.tokens import plain_ids, untouched
@@ -37,11 +37,10 @@ def visible_words(
             words.append(Word(word, start, end, status, part=part))
     n_outside = sum(word.status == "outside" for word in words)
     if n_outside:
-        warnings.warn(
+        warn(
             f"{n_outside} of {len(words)} words lie outside the {classifier.name} "
             f"model's window; it cannot see them, and they are scored 0",
             WindowWarning,
-            stacklevel=4,
         )
     return words, cuts
 

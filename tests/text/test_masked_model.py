@@ -43,7 +43,7 @@ def odds(shares: Floats) -> Floats:
 @pytest.mark.parametrize("score", ["logit", "probability"])
 def test_masks_are_answered_as_the_masked_strings_are(labels: int, score: str) -> None:
     model = counting_bert(tokenizer(), labels=labels)
-    game = TextExplainer(model, tokenizer(), score=score).game(TEXT)
+    game = TextExplainer(model, tokenizer(), score=score).masked(TEXT)
     expected = said(list(STRINGS.values()), model)
     assert ["".join(map(str, mask)) for mask in every_mask(4).astype(int)] == list(STRINGS)
     np.testing.assert_allclose(game.shares(every_mask(4)), expected, atol=1e-6)
@@ -56,7 +56,7 @@ def test_masks_are_answered_as_the_masked_strings_are(labels: int, score: str) -
 
 def test_only_the_labels_asked_for_are_scored_but_all_are_shown() -> None:
     explainer = TextExplainer(counting_bert(tokenizer(), labels=3), tokenizer())
-    every, some = explainer.game(TEXT), explainer.game(TEXT, labels=["LABEL_2", "LABEL_0"])
+    every, some = explainer.masked(TEXT), explainer.masked(TEXT, labels=["LABEL_2", "LABEL_0"])
     masks = every_mask(4)
     assert some.labels == ["LABEL_2", "LABEL_0"]
     np.testing.assert_allclose(some.scores(masks), every.scores(masks)[:, [2, 0]])
@@ -70,16 +70,16 @@ def test_looking_at_one_label_shares_what_is_known() -> None:
         forwarded.extend(texts)
         return np.array([[len(text), text.count("o")] for text in texts], dtype=float)
 
-    game = TextExplainer(function, labels=["length", "o"]).game(TEXT)
+    game = TextExplainer(function, labels=["length", "o"]).masked(TEXT)
     masks = every_mask(4)
     both = game.scores(masks[:8])
-    one = game.looked_at("o")
+    one = game.with_target("o")
     assert one.labels == ["o"]
     np.testing.assert_array_equal(one.scores(masks[:8]), both[:, 1:])
     assert len(forwarded) == 9, "the whole text, and eight masks"
     one.scores(masks)
     game.shares(masks)
-    game.looked_at("length").scores(masks)
+    game.with_target("length").scores(masks)
     assert sorted(forwarded) == sorted(STRINGS.values()), "no text twice"
     assert game.cost.rows == one.cost.rows == 16
     assert game.labels == ["length", "o"], "the game itself looks at both still"
@@ -95,9 +95,9 @@ def test_no_row_is_forwarded_twice_by_a_model() -> None:
             rows.append(tuple(ids[seen.bool()].tolist()))
 
     model.register_forward_pre_hook(spy, with_kwargs=True)
-    game = TextExplainer(model, tokenizer()).game("very very good film")
+    game = TextExplainer(model, tokenizer()).masked("very very good film")
     for label in ("LABEL_0", "LABEL_1"):
-        game.looked_at(label).scores(every_mask(4))
+        game.with_target(label).scores(every_mask(4))
     game.shares(every_mask(4))
     # Either "very" leaves the same text: 3 * 2 * 2 are left of 16.
     assert len(rows) == len(set(rows)) == 12
@@ -108,7 +108,7 @@ def test_words_outside_the_window_are_no_columns() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
     seen = "good " + "film " * 60 + "bad"
     with pytest.warns(WindowWarning, match="38 of 100 words"):
-        game = explainer.game(seen + " good" * 38)
+        game = explainer.masked(seen + " good" * 38)
     assert game.n_features == 62
     assert game.scored == list(range(62))
     assert [game.words[k].status for k in (61, 62)] == ["scored", "outside"]
@@ -120,21 +120,21 @@ def test_words_outside_the_window_are_no_columns() -> None:
 
 def test_ignored_words_are_no_columns_and_stay() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), ignore=["good", "the"])
-    game = explainer.game("the bad film is good")
+    game = explainer.masked("the bad film is good")
     assert game.scored == [1, 2, 3]
     assert game.n_features == 3
     masks = np.array([[True, False, False], [False, True, True], [False, False, False]])
     expected = said(["the bad good", "the film is good", "the good"])
     np.testing.assert_allclose(game.shares(masks), expected, atol=1e-6)
     with pytest.raises(ValueError, match="no word of the text can be left out"):
-        explainer.game("the good")
+        explainer.masked("the good")
 
 
 @pytest.mark.parametrize("perturbation", ["mask", "film"])
 def test_words_can_be_replaced(perturbation: str) -> None:
     game = TextExplainer(
         counting_bert(tokenizer()), tokenizer(), perturbation=perturbation
-    ).game(TEXT)  # fmt: skip
+    ).masked(TEXT)  # fmt: skip
     stand_in = "[MASK]" if perturbation == "mask" else "film"
     found = game.shares(np.array([[False, True, True, True], [True, True, False, False]]))
     expected = said([f"{stand_in} film, bad end!", f"Good film, {stand_in} {stand_in}!"])
@@ -145,7 +145,7 @@ def test_the_columns_of_a_pair_are_the_words_of_both_texts() -> None:
     model, tok = counting_bert(tokenizer()), tokenizer()
     with torch.no_grad():  # the second text counts in another way
         model.bert.embeddings.token_type_embeddings.weight[1, 2] = 1.0
-    game = TextExplainer(model, tok).game(("a good film", "bad end"))
+    game = TextExplainer(model, tok).masked(("a good film", "bad end"))
     assert [game.words[k].part for k in game.scored] == [0, 0, 0, 1, 1]
     masks = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 0, 0, 1], [0, 1, 0, 1, 0]], bool)
     pairs = [("a good film", "bad end"), ("a film", "bad end"), ("a good", "end"), ("good", "bad")]
@@ -161,7 +161,7 @@ def test_a_mask_on_which_the_classifier_fails_is_named_by_its_text() -> None:
     def broken(texts: list[str]) -> list[float]:
         return [np.nan if "film" not in text else 1.0 for text in texts]
 
-    game = TextExplainer(broken).game(TEXT)
+    game = TextExplainer(broken).masked(TEXT)
     with pytest.raises(BlackBoxError, match="'Good , bad end!'"):
         game.shares(np.array([[True, False, True, True]]))
     assert game.shares(np.ones((1, 4), dtype=bool)).tolist() == [[1.0]]

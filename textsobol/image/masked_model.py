@@ -1,29 +1,30 @@
-"""A picture that can be asked about: masks of its regions to scores and to probabilities."""
+"""A classifier and one picture: masks of its regions in, outputs out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol.game import ClassifierGame
+from textsobol.driver import BlackBoxError, Forwarded, Tick
+from textsobol.driver import mask_keys as keys_of_masks
 from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forwarded
 from textsobol.image.perturbations import Perturbation
 from textsobol.image.regions import Regions
-from textsobol.inference import Cost, in_evaluation
+from textsobol.inference import in_evaluation
+from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Differentiable
 from textsobol.outputs import analysed_tensor
-from textsobol.sobol import BlackBoxError
-from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.sobol.arrays import Array, Integers
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
 
-class ImageGame(ClassifierGame):
-    """One picture and one classifier; see `ClassifierGame`.
+class MaskedImageModel(MaskedClassifier):
+    """One picture and one classifier; see `MaskedClassifier`.
 
     Perturbed pictures are made a batch at a time and forgotten: memory does not grow with the
     number of masks.
@@ -41,27 +42,42 @@ class ImageGame(ClassifierGame):
         perturb: Perturbation,
         *,
         score: str,
-        labels: Sequence[str] | int | None,
-        label: str | None = None,
         batch: int,
-        tick: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.picture = picture
         self.regions = regions
         self._classifier = classifier
         self._perturb = perturb
         self._batch = batch
-        self._tick = tick
         super().__init__(
-            self._masked_outputs,
             regions.number,
-            Cost(),
             activation=classifier.activation,
             score=score,
             names=classifier.labels,
-            labels=labels,
-            label=label,
         )
+
+    def inputs(self, masks: Array) -> Sequence[Any]:
+        """The masks: pictures are made of them a batch at a time."""
+        return list(masks)
+
+    def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
+        """The same for masks of truth values and of numbers that leave the same picture."""
+        return [
+            key if mask.dtype == bool or not np.isin(mask, (0, 1)).all() else _key(mask > 0)
+            for mask, key in zip(given, mask_keys, strict=True)
+        ]
+
+    def engine(self, masks: Sequence[Any], tick: Tick) -> Forwarded:
+        """Outputs of masked pictures."""
+        import torch
+
+        found = []
+        for batch in self._perturbed(np.asarray(masks)):
+            # Convolutions are faster where the channels of a pixel lie side by side.
+            ordered = batch.contiguous(memory_format=torch.channels_last)
+            found.append(self._classifier.outputs(ordered))
+            tick(len(batch))
+        return Forwarded(np.concatenate(found))
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the pixels, for torch modules."""
@@ -97,14 +113,11 @@ class ImageGame(ClassifierGame):
         down, across = np.indices(self.regions.grid).reshape(2, -1)
         return [(down // side) * self.regions.grid[1] + across // side for side in (4, 2)]
 
-    def named(self, error: BlackBoxError) -> BlackBoxError:
+    def name_error(self, error: BlackBoxError) -> BlackBoxError:
         """The same error, with the picture that was forwarded."""
         channels, height, width = self.picture.shape[1:]
         said = f"{error} (picture of {height} x {width} pixels, {channels} channels)"
         return BlackBoxError(said, error.mask)
-
-    def _masked_outputs(self, masks: Array) -> Floats:
-        return self._outputs_of(self._perturbed(masks))
 
     def _perturbed(self, masks: Array) -> Iterator[Tensor]:
         import torch
@@ -114,14 +127,6 @@ class ImageGame(ClassifierGame):
             spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
             yield self._perturb(self.picture, spread)
 
-    def _outputs_of(self, pictures: Iterator[Tensor]) -> Floats:
-        import torch
 
-        found = []
-        for batch in pictures:
-            # Convolutions are faster where the channels of a pixel lie side by side.
-            ordered = batch.contiguous(memory_format=torch.channels_last)
-            found.append(self._classifier.outputs(ordered))
-            self.cost.rows += len(batch)
-            self._tick(len(batch))
-        return np.concatenate(found)
+def _key(mask: Array) -> bytes:
+    return keys_of_masks(mask[None])[0]

@@ -1,17 +1,18 @@
-"""A text that can be asked about: masks of its words to scores and to probabilities."""
+"""A classifier and one text: masks of its words in, outputs out."""
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
-from textsobol.game import ClassifierGame
+from textsobol.driver import BlackBoxError, Engine
+from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
-from textsobol.sobol import BlackBoxError
-from textsobol.sobol.arrays import Integers
-from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Tick
+from textsobol.sobol.arrays import Array, Integers
+from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
 from textsobol.text.embeddings import embedded
 from textsobol.text.inputs import Text
 from textsobol.text.masked import MaskedText
@@ -20,10 +21,8 @@ from textsobol.text.tokens import split_masks
 from textsobol.text.words import paragraphs, sentences
 
 
-class TextGame(ClassifierGame):
-    """One text and one classifier; see `ClassifierGame`.
-
-    Rows that were forwarded once are known, whoever asked for them.
+class MaskedTextModel(MaskedClassifier):
+    """One text and one classifier; see `MaskedClassifier`.
 
     Attributes:
         text: the text, or the two texts of a pair.
@@ -40,8 +39,6 @@ class TextGame(ClassifierGame):
         *,
         perturbation: str,
         score: str,
-        labels: Sequence[str] | None,
-        tick: Tick = lambda _: None,
     ) -> None:
         self.text = text
         self.words = words
@@ -57,16 +54,27 @@ class TextGame(ClassifierGame):
         ]  # fmt: skip
         self._classifier = classifier
         self._perturbation = perturbation
-        outputs, cost = classifier.prepare(self._seen, self._spans, perturbation)
+        self._prepared = classifier.prepare(self._seen, self._spans, perturbation)
         super().__init__(
-            lambda masks: outputs(masks, tick),
             len(self.scored),
-            cost,
             activation=classifier.activation,
             score=score,
             names=classifier.labels,
-            labels=labels,
+            cost=self._prepared.cost,
         )
+
+    @property
+    def engine(self) -> Engine:
+        """Runs the model, for all texts of one classifier."""
+        return self._prepared.engine
+
+    def inputs(self, masks: Array) -> Sequence[Any]:
+        """Masked texts, or their tokens."""
+        return self._prepared.inputs(masks)
+
+    def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
+        """Different masks can leave the same text, such as either "very" of "very very good"."""
+        return [self._prepared.key(each) for each in given]
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the tokens' vectors, for models of transformers."""
@@ -76,7 +84,7 @@ class TextGame(ClassifierGame):
         return lambda: embedded(classifier, self._seen, self._spans, self._score, self._chosen)
 
     def decision(self) -> Decision | None:
-        """What is decided; no masked text is forwarded twice, so that asking again is free."""
+        """What is decided."""
         return self._decision()
 
     def levels(self) -> Sequence[Integers]:
@@ -88,7 +96,7 @@ class TextGame(ClassifierGame):
             places += [(part, *(bisect(e, start) for e in ends)) for start, _ in spans]
         return list(np.array(places).T)
 
-    def named(self, error: BlackBoxError) -> BlackBoxError:
+    def name_error(self, error: BlackBoxError) -> BlackBoxError:
         """The same error with the text instead of the mask, unless it names one already."""
         if "text: " in str(error) or "for the text" in str(error):
             return error
