@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from textsobol.text.explainer import TextExplainer
     from textsobol.text.explanation import TextExplanation
-    from textsobol.text.window import WindowWarning
+    from textsobol.text.truncation import WindowWarning
 
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
@@ -55,7 +55,7 @@ _HOME_OF = {
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
-    "WindowWarning": "textsobol.text.window",
+    "WindowWarning": "textsobol.text.truncation",
 }
 
 

@@ -16,7 +16,7 @@ from benchmarks.tables import markdown
 from textsobol.sobol import Design, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.flip import flip_differences, flip_estimate, flip_variance
-from textsobol.sobol.rows import base_and_flips
+from textsobol.sobol.masks import base_and_flips
 
 NAMES = ("and", "or3", "majority", "xor", "lookup", "negation", "keywords")
 

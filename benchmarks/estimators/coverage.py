@@ -19,7 +19,7 @@ from benchmarks.estimators.word_models import logic_games, word_models
 from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.rows import all_masks
+from textsobol.sobol.masks import all_masks
 
 N_WORDS = 12
 INDICES = ("signed", "total", "first", "effect")

@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv
 from textsobol import TextExplainer, read_explanations
-from textsobol.corpus.explaining import text_seed
+from textsobol.corpus.shard import text_seed
 from textsobol.corpus.shards import Shards
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.corpus.samples import count, counting, reviews
 from textsobol import TextExplainer
-from textsobol.corpus import explaining
+from textsobol.corpus import shard
 from textsobol.corpus.memory import return_freed_memory
 
 needs_glibc = pytest.mark.skipif(
@@ -26,7 +26,7 @@ def test_fewer_long_texts_are_under_way_than_short_ones(
     tmp_path: Path, n_words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows grow with the words, and so does each row: 6 of 500 words are as 96 of 128."""
-    walk, live, seen = explaining._walk, set(), set()
+    walk, live, seen = shard._walk, set(), set()
 
     def watched(explainer: TextExplainer, item: Any, settings: Any) -> Any:
         live.add(item.row)
@@ -39,7 +39,7 @@ def test_fewer_long_texts_are_under_way_than_short_ones(
         seen.add(len(live))
         return count(texts)
 
-    monkeypatch.setattr(explaining, "_walk", watched)
+    monkeypatch.setattr(shard, "_walk", watched)
 
     data = datasets.Dataset.from_dict({"text": ["good " + "film " * (n_words - 1)] * (at_once + 2)})
     explainer = TextExplainer(counted, labels=["bad", "good"], progress=False)
@@ -50,7 +50,7 @@ def test_fewer_long_texts_are_under_way_than_short_ones(
 def test_jobs_give_memory_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a shard is made, and when it is done."""
     returns: list[None] = []
-    monkeypatch.setattr(explaining, "return_freed_memory", lambda: returns.append(None))
+    monkeypatch.setattr(shard, "return_freed_memory", lambda: returns.append(None))
     data = datasets.Dataset.from_dict({"text": reviews(40)})
     counting().dataset(data, out=tmp_path, shard_size=20, budget=40)
     assert len(returns) == 2 * 2

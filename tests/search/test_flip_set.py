@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textsobol.driver import answer_by
 from textsobol.search import FlipSet, find_flip_set, find_smallest_flip_set
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.rows import all_masks
+from textsobol.sobol.masks import all_masks
 
 PLENTY = 10**6
 N_FEATURES = 7

@@ -11,7 +11,7 @@ from textsobol.driver import answer_by, stream_by
 from textsobol.methods.perturbing import GREEDY_DELETIONS
 from textsobol.search import DEPTH, complete_search_passes, search_path
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.rows import without_each
+from textsobol.sobol.masks import without_each
 
 PLENTY = 10**6
 SLOPES = np.array([0.5, -1.0, 3.0, 0.0, 2.0, 1.0])

@@ -12,7 +12,7 @@ from benchmarks.estimators.coverage import coverage, score_table
 from tests.sobol.games import tangled
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.plan import count_leaders
+from textsobol.sobol.config import count_leaders
 
 D = 40
 

@@ -11,7 +11,7 @@ import pytest
 from tests.sobol.games import enumerated
 from textsobol.sobol import SobolIndices, UnstableTopWarning, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.racing import surely_below, top_stability
+from textsobol.sobol.stopping import surely_below, top_stability
 
 N_SEEDS = 150
 N_FEATURES = 12

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textsobol.sobol import Design, hoeffding, sobol_indices
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.flip import flip_estimate
-from textsobol.sobol.rows import all_masks
+from textsobol.sobol.masks import all_masks
 
 SAMPLERS = ("flip", "jansen", "saltelli", "homma", "janon", "glen")
 

@@ -10,7 +10,7 @@ from textsobol import TextExplainer
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.estimate import Samples, ratio
-from textsobol.sobol.rows import all_masks
+from textsobol.sobol.masks import all_masks
 from textsobol.sobol.uncertainty import margin, share_interval, top_frequency
 
 # Where 95 % intervals hold the truth less often than 90 times in 100 (benchmarks/estimators): a

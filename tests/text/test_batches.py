@@ -13,7 +13,7 @@ from transformers import (
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import BlackBoxError, TextExplainer
 from textsobol.text.batches import LogitRunner
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import Row, StringRows
 from textsobol.text.words import words
 

@@ -8,7 +8,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from tests.text.tiny import CORPUS, FAMILIES, tokenizer
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import PaddedRows, PieceRows, StringRows, encode, rows_maker, untouched
 from textsobol.text.words import words
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.text.tiny import tokenizer
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.words import (
     Span,
     checked_spans,

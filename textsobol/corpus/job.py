@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textsobol.corpus.explaining import explain_shard, passes_of, work_of
 from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
 from textsobol.corpus.results import ExplainedTexts
+from textsobol.corpus.shard import explain_shard, passes_of, work_of
 from textsobol.corpus.shards import Shards
 from textsobol.progress import JobProgress
 from textsobol.provenance import digest_of, versions, weights_of

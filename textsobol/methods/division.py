@@ -11,8 +11,8 @@ from textsobol.search.budget import (
     divide_budget,
     flip_part,
 )
+from textsobol.sobol.config import MOST_EXACT_FEATURES
 from textsobol.sobol.pick_freeze import PICK_FREEZE
-from textsobol.sobol.plan import MOST_EXACT_FEATURES
 
 MOST_BASE_MASKS_OF_PAIRS = 32
 _PLENTY = 2**63

@@ -13,8 +13,8 @@ from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.plan import spread_of
-from textsobol.sobol.rows import all_masks
+from textsobol.sobol.config import spread_of
+from textsobol.sobol.masks import all_masks
 
 
 def find_path(

@@ -4,7 +4,7 @@ import numpy as np
 
 from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Problem
-from textsobol.sobol.rows import without_each
+from textsobol.sobol.masks import without_each
 
 GREEDY_DELETIONS = 20
 

@@ -28,9 +28,9 @@ from textsobol.search.budget import BaseMasks
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
 from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_steps
 from textsobol.sobol.arrays import Integers
+from textsobol.sobol.config import make_config
 from textsobol.sobol.designs import Design
 from textsobol.sobol.pairs import pair_indices
-from textsobol.sobol.plan import make_plan
 
 _LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
 
@@ -96,11 +96,11 @@ def sobol(
         design = rows = None  # there is nothing to draw
 
     def estimate(**how: Any) -> Steps[SobolIndices]:
-        plan = make_plan(
+        config = make_config(
             n_units, **{"seed": seed, "design": design, "keep": keep, "sign": sign, **how}
         )
         # That few base masks see no change does not mean that there is none.
-        steps = sobol_steps(plan, warns_of_constant=False)
+        steps = sobol_steps(config, warns_of_constant=False)
         return problem.serve(translate(steps, lambda masks: masks[:, units]))
 
     def found(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from textsobol.search.path import DEPTH, complete_search_passes
+from textsobol.sobol.config import count_leaders
 from textsobol.sobol.designs import latin_block_rows
-from textsobol.sobol.plan import count_leaders
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 USUAL_PASSES = 8  # for every feature

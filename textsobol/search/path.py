@@ -15,7 +15,7 @@ import numpy as np
 
 from textsobol.driver import Steps
 from textsobol.sobol.arrays import Floats
-from textsobol.sobol.rows import without_each
+from textsobol.sobol.masks import without_each
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 DEPTH = 20  # deletions

@@ -9,7 +9,7 @@ import numpy as np
 
 from textsobol.driver import BlackBoxError, Forwarded, Ledger, Tick
 from textsobol.sobol.arrays import Array, BlackBox, Floats
-from textsobol.sobol.rows import piece_rows
+from textsobol.sobol.masks import piece_rows
 
 _WANTED = "one score a row, as an array of real numbers (rows,) or (rows, labels)"
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
+from textsobol.sobol.config import spread_of
 from textsobol.sobol.estimate import Estimate, Samples
 from textsobol.sobol.exact import Hoeffding
 from textsobol.sobol.moderated import Moderated
-from textsobol.sobol.plan import spread_of
 from textsobol.sobol.scores import AnyScores, ExactScores, FlipScores, PairSamples
 from textsobol.sobol.uncertainty import (
     check_level,

@@ -6,11 +6,11 @@ import numpy as np
 
 from textsobol.driver import Steps, ask
 from textsobol.sobol.arrays import Floats, Integers
+from textsobol.sobol.config import pairs_among
 from textsobol.sobol.designs import Design
 from textsobol.sobol.flip import indices_of, moderate_pairs, pair_differences
 from textsobol.sobol.indices import PairIndices, columns_of
-from textsobol.sobol.plan import pairs_among
-from textsobol.sobol.rows import base_and_flips, pair_flips
+from textsobol.sobol.masks import base_and_flips, pair_flips
 
 
 def pair_indices(

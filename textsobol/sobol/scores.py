@@ -21,9 +21,9 @@ from textsobol.sobol.flip import (
     moderate_pairs,
     pair_differences,
 )
+from textsobol.sobol.masks import all_masks, base_and_flips, pick_freeze
 from textsobol.sobol.moderated import Moderated
 from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
-from textsobol.sobol.rows import all_masks, base_and_flips, pick_freeze
 
 _ROUNDING = 16 * np.finfo(float).eps
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from textsobol.driver import Cost, Engine, Forwarded, Tick
 from textsobol.sobol.arrays import Array
 from textsobol.text.batches import LogitRunner, row_key
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import (
     PaddedRows,
     Row,

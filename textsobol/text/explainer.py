@@ -31,7 +31,7 @@ from textsobol.text.scores import (
     word_pairs,
     word_path,
 )
-from textsobol.text.window import visible_words
+from textsobol.text.truncation import visible_words
 from textsobol.text.words import Ignore, Segmenter, ignore_predicate, segmenter_for
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from textsobol.driver import Forwarded, Tick
 from textsobol.sobol.arrays import Floats
 from textsobol.text.classifiers import Prepared
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.words import Span
 
 

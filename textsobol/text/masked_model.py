@@ -15,7 +15,7 @@ from textsobol.sobol.arrays import Array, Integers
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
 from textsobol.text.embeddings import embedded
 from textsobol.text.inputs import Text
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
 from textsobol.text.tokens import split_masks
 from textsobol.text.words import paragraphs, sentences

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Integers
-from textsobol.text.masked import MaskedText
+from textsobol.text.masked_text import MaskedText
 
 # Beyond this many words between two spaces, pieces hardly ever repeat.
 _MOST_WORDS_IN_A_STRETCH = 12

@@ -15,14 +15,13 @@ from textsobol.caution import warn
 from textsobol.driver import Ask, Steps, ask, mask_keys, run, translate
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.black_box import BlackBoxModel
+from textsobol.sobol.config import Config, Pairs, count_leaders, make_config, pairs_among, spread_of
 from textsobol.sobol.designs import Design, warn_if_aliased
 from textsobol.sobol.estimate import Estimate
 from textsobol.sobol.exact import hoeffding
 from textsobol.sobol.flip import flip_differences
 from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
-from textsobol.sobol.plan import Pairs, Plan, count_leaders, make_plan, pairs_among, spread_of
-from textsobol.sobol.racing import LEAST_ROWS, UnstableTopWarning, padded, race
-from textsobol.sobol.rows import (
+from textsobol.sobol.masks import (
     all_masks,
     all_present_and_without_each,
     base_and_flips,
@@ -37,6 +36,7 @@ from textsobol.sobol.scores import (
     flattened,
     is_constant,
 )
+from textsobol.sobol.stopping import LEAST_ROWS, UnstableTopWarning, padded, race
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -134,7 +134,7 @@ def sobol_indices(
         >>> result.settings.estimator, result.n_distinct
         ('exact', 8)
     """
-    plan = make_plan(
+    config = make_config(
         n_features,
         estimator=estimator,
         design=design,
@@ -151,34 +151,34 @@ def sobol_indices(
         leader_rows=leader_rows,
     )
     model = BlackBoxModel(black_box, n_features, budget=budget, batch_rows=batch_rows)
-    steps = translate(sobol_steps(plan), lambda masks: Ask(model, masks), model.answer)
-    return run(steps, _reporter(plan, progress))
+    steps = translate(sobol_steps(config), lambda masks: Ask(model, masks), model.answer)
+    return run(steps, _reporter(config, progress))
 
 
-def sobol_steps(plan: Plan, *, warns_of_constant: bool = True) -> Steps[SobolIndices]:
+def sobol_steps(config: Config, *, warns_of_constant: bool = True) -> Steps[SobolIndices]:
     """The same, as a generator: yields masks, is sent their scores, and returns the indices.
 
     Scores are ``(rows,)`` or ``(rows, labels)``, as a black box gives them.
 
     Args:
-        plan: see `make_plan`.
+        config: see `make_config`.
         warns_of_constant: whether to warn of a label whose score never changed.
     """
     account = _Account()
-    steps = account.count(_analyse(plan))
-    if plan.is_grouped:
-        steps = translate(steps, lambda units: units[:, plan.units])
+    steps = account.count(_analyse(config))
+    if config.is_grouped:
+        steps = translate(steps, lambda units: units[:, config.units])
     found, removal = yield from steps
     if warns_of_constant:
         _warn_if_constant(found.estimate)
-    stable = None if plan.precision is None else found.stability >= plan.precision
+    stable = None if config.precision is None else found.stability >= config.precision
     if stable is False:
-        _warn_of_unstable_top(plan, found)
+        _warn_of_unstable_top(config, found)
     return make_result(
         found.scores,
         found.estimate,
         removal=removal,
-        settings=_settings(plan, found.n_base),
+        settings=_settings(config, found.n_base),
         n_rows=account.n_rows,
         n_distinct=len(account.seen),
         is_scalar=account.is_scalar,
@@ -186,7 +186,7 @@ def sobol_steps(plan: Plan, *, warns_of_constant: bool = True) -> Steps[SobolInd
     )
 
 
-def _reporter(plan: Plan, progress: Progress | None) -> Callable[[int], None]:
+def _reporter(config: Config, progress: Progress | None) -> Callable[[int], None]:
     """Counts the rows that are done, and tells whoever wants to know."""
     done = 0
 
@@ -194,7 +194,7 @@ def _reporter(plan: Plan, progress: Progress | None) -> Callable[[int], None]:
         nonlocal done
         done += n_rows
         if progress is not None and done:
-            progress(done, max(plan.n_rows, done))
+            progress(done, max(config.n_rows, done))
 
     return tick
 
@@ -222,17 +222,17 @@ class _Account:
         return translate(steps, asked, answered)
 
 
-def _analyse(plan: Plan) -> Steps[tuple[Analysis, Floats | None]]:
-    flip = _flip if plan.precision is None else _raced
-    estimator = {"flip": flip, "exact": _exact}.get(plan.estimator, _pick_freeze)
-    found = yield from estimator(plan)
-    removal = yield from _removal(plan)
+def _analyse(config: Config) -> Steps[tuple[Analysis, Floats | None]]:
+    flip = _flip if config.precision is None else _raced
+    estimator = {"flip": flip, "exact": _exact}.get(config.estimator, _pick_freeze)
+    found = yield from estimator(config)
+    removal = yield from _removal(config)
     return found, removal
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What an estimator makes of a plan.
+    """What an estimator makes of a config.
 
     Attributes:
         scores: of the design.
@@ -247,26 +247,26 @@ class Analysis:
     stability: float = 1.0
 
 
-def _flip(plan: Plan) -> Steps[Analysis]:
-    assert plan.keep is not None
-    base, blocks = _design(plan, plan.n_units).take(plan.n_base + plan.leader_rows)
-    _warn_if_aliased(plan, base)
-    everywhere = base[: plan.n_base]
+def _flip(config: Config) -> Steps[Analysis]:
+    assert config.keep is not None
+    base, blocks = _design(config, config.n_units).take(config.n_base + config.leader_rows)
+    _warn_if_aliased(config, base)
+    everywhere = base[: config.n_base]
     scores = yield from ask(base_and_flips(everywhere))
-    scores = scores.reshape(plan.n_base, 1 + plan.n_units, -1)
-    if plan.leader_rows:
+    scores = scores.reshape(config.n_base, 1 + config.n_units, -1)
+    if config.leader_rows:
         leaders = _leaders(everywhere, scores)
-        more = yield from ask(base_and_flips(base[plan.n_base :], leaders))
-        more = more.reshape(plan.leader_rows, 1 + len(leaders), -1)
-        scores = np.concatenate([scores, padded(more, leaders, plan.n_units)])
+        more = yield from ask(base_and_flips(base[config.n_base :], leaders))
+        more = more.reshape(config.leader_rows, 1 + len(leaders), -1)
+        scores = np.concatenate([scores, padded(more, leaders, config.n_units)])
     scores = _flattened(scores)
-    found = FlipScores(base, blocks, plan.keep, scores[:, 0], scores[:, 1:])
+    found = FlipScores(base, blocks, config.keep, scores[:, 0], scores[:, 1:])
     estimate = found.estimate()
-    if plan.n_pairs:
-        pairs = _chosen_pairs(plan, estimate)
+    if config.n_pairs:
+        pairs = _chosen_pairs(config, estimate)
         f_pairs = yield from ask(pair_flips(base, pairs))
-        found = replace(found, pairs=pairs, f_pairs=f_pairs.reshape(plan.n_base, len(pairs), -1))
-    return Analysis(found, estimate, plan.n_base)
+        found = replace(found, pairs=pairs, f_pairs=f_pairs.reshape(config.n_base, len(pairs), -1))
+    return Analysis(found, estimate, config.n_base)
 
 
 def _leaders(base: Array, scores: Floats) -> Integers:
@@ -277,61 +277,61 @@ def _leaders(base: Array, scores: Floats) -> Integers:
     return np.sort(np.argsort(-shares, kind="stable")[: count_leaders(len(shares))])
 
 
-def _raced(plan: Plan) -> Steps[Analysis]:
+def _raced(config: Config) -> Steps[Analysis]:
     """The ``flip`` estimator with as many rows as it takes."""
-    assert plan.keep is not None
-    assert plan.precision is not None
+    assert config.keep is not None
+    assert config.precision is not None
     raced = yield from race(
-        _design(plan, plan.n_units),
-        plan.n_units,
-        precision=plan.precision,
-        top=plan.stable_top,
-        passes=plan.passes,
-        most_rows=plan.most_base,
-        seed=plan.seed,
+        _design(config, config.n_units),
+        config.n_units,
+        precision=config.precision,
+        top=config.stable_top,
+        passes=config.passes,
+        most_rows=config.most_base,
+        seed=config.seed,
     )
-    _warn_if_aliased(plan, raced.base)
+    _warn_if_aliased(config, raced.base)
     scores = _flattened(raced.scores)
-    found = FlipScores(raced.base, raced.blocks, plan.keep, scores[:, 0], scores[:, 1:])
+    found = FlipScores(raced.base, raced.blocks, config.keep, scores[:, 0], scores[:, 1:])
     return Analysis(found, found.estimate(), len(raced.base), stability=raced.stability)
 
 
-def _exact(plan: Plan) -> Steps[Analysis]:
-    assert plan.keep is not None
-    scores = _flattened((yield from ask(all_masks(plan.n_units))))
-    found = ExactScores(hoeffding(scores, keep=plan.keep), plan.unit_groups)
+def _exact(config: Config) -> Steps[Analysis]:
+    assert config.keep is not None
+    scores = _flattened((yield from ask(all_masks(config.n_units))))
+    found = ExactScores(hoeffding(scores, keep=config.keep), config.unit_groups)
     estimate = found.estimate()
-    if plan.n_pairs:
-        found = replace(found, pairs=_chosen_pairs(plan, estimate))
+    if config.n_pairs:
+        found = replace(found, pairs=_chosen_pairs(config, estimate))
     return Analysis(found, estimate, 0)
 
 
-def _pick_freeze(plan: Plan) -> Steps[Analysis]:
-    both, _ = _design(plan, 2 * plan.n_units).take(plan.n_base)
-    _warn_if_aliased(plan, both)
-    a, b = both[:, : plan.n_units], both[:, plan.n_units :]
-    scores = _flattened((yield from ask(pick_freeze(a, b, plan.unit_groups))))
-    scores = scores.reshape(plan.n_base, 2 + plan.n_indices, -1)
+def _pick_freeze(config: Config) -> Steps[Analysis]:
+    both, _ = _design(config, 2 * config.n_units).take(config.n_base)
+    _warn_if_aliased(config, both)
+    a, b = both[:, : config.n_units], both[:, config.n_units :]
+    scores = _flattened((yield from ask(pick_freeze(a, b, config.unit_groups))))
+    scores = scores.reshape(config.n_base, 2 + config.n_indices, -1)
     found = PickFreezeScores(
-        plan.estimator,
+        config.estimator,
         f_a=scores[:, 0],
         f_b=scores[:, 1],
         f_c=scores[:, 2:],
         a=a,
         b=b,
-        groups=plan.unit_groups,
-        move_variance=spread_of(plan.keep),
+        groups=config.unit_groups,
+        move_variance=spread_of(config.keep),
     )
-    return Analysis(found, found.estimate(), plan.n_base)
+    return Analysis(found, found.estimate(), config.n_base)
 
 
-def _design(plan: Plan, n_columns: int) -> Design:
-    assert plan.design is not None
-    return Design(plan.design, n_columns, keep=plan.keep, seed=plan.seed)
+def _design(config: Config, n_columns: int) -> Design:
+    assert config.design is not None
+    return Design(config.design, n_columns, keep=config.keep, seed=config.seed)
 
 
-def _warn_if_aliased(plan: Plan, base: Array) -> None:
-    if plan.design in ("sobol", "sobol-unscrambled") and plan.keep is not None:
+def _warn_if_aliased(config: Config, base: Array) -> None:
+    if config.design in ("sobol", "sobol-unscrambled") and config.keep is not None:
         warn_if_aliased(base)
 
 
@@ -351,7 +351,7 @@ def _warn_if_constant(estimate: Estimate) -> None:
         )
 
 
-def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
+def _warn_of_unstable_top(config: Config, found: Analysis) -> None:
     rows = "1 base row" if found.n_base == 1 else f"{found.n_base} base rows"
     if found.n_base < LEAST_ROWS:
         known = f"{LEAST_ROWS} base rows at least are needed to tell, the budget buys {rows}"
@@ -360,46 +360,46 @@ def _warn_of_unstable_top(plan: Plan, found: Analysis) -> None:
         known = f"{rows} give the same top in {found.stability:.0%} of resamples"
         advice = "raise budget or rows, or choose a smaller stable_top"
     warn(
-        f"precision={plan.precision} of the top {plan.stable_top} was not reached: {known}; "
+        f"precision={config.precision} of the top {config.stable_top} was not reached: {known}; "
         f"{advice}",
         UnstableTopWarning,
     )
 
 
-def _chosen_pairs(plan: Plan, estimate: Estimate) -> Integers:
+def _chosen_pairs(config: Config, estimate: Estimate) -> Integers:
     """The pairs asked for, or those of the features that have the most to say of any label."""
-    if plan.pairs is not None:
-        return plan.pairs
+    if config.pairs is not None:
+        return config.pairs
     highest = estimate.total.value.max(axis=1)
-    top = np.argsort(-highest, kind="stable")[: plan.top_pairs]
+    top = np.argsort(-highest, kind="stable")[: config.top_pairs]
     return pairs_among(np.sort(top))
 
 
-def _removal(plan: Plan) -> Steps[Floats | None]:
+def _removal(config: Config) -> Steps[Floats | None]:
     """What the full input loses without each feature, if that gives the sign."""
-    if plan.sign != "occlusion":
+    if config.sign != "occlusion":
         return None
-    binary = plan.keep is not None
-    scores = yield from ask(all_present_and_without_each(plan.unit_groups, binary=binary))
+    binary = config.keep is not None
+    scores = yield from ask(all_present_and_without_each(config.unit_groups, binary=binary))
     return np.asarray(scores[0] - scores[1:])
 
 
-def _settings(plan: Plan, n_base: int) -> Settings:
-    chosen = None if plan.pairs is None else tuple((i, k) for i, k in plan.pairs.tolist())
+def _settings(config: Config, n_base: int) -> Settings:
+    chosen = None if config.pairs is None else tuple((i, k) for i, k in config.pairs.tolist())
     return Settings(
-        n_features=plan.n_features,
-        estimator=plan.estimator,
-        design=plan.design,
-        keep=plan.keep,
+        n_features=config.n_features,
+        estimator=config.estimator,
+        design=config.design,
+        keep=config.keep,
         rows=n_base,
-        budget=plan.budget,
-        seed=plan.seed,
-        sign=plan.sign,
-        groups=tuple(plan.groups.tolist()) if plan.is_grouped else None,
-        members=plan.members,
-        pairs=chosen if plan.top_pairs == 0 else plan.top_pairs,
-        leader_rows=plan.leader_rows,
-        precision=plan.precision,
-        stable_top=plan.stable_top,
+        budget=config.budget,
+        seed=config.seed,
+        sign=config.sign,
+        groups=tuple(config.groups.tolist()) if config.is_grouped else None,
+        members=config.members,
+        pairs=chosen if config.top_pairs == 0 else config.top_pairs,
+        leader_rows=config.leader_rows,
+        precision=config.precision,
+        stable_top=config.stable_top,
         version=__version__,
     )

@@ -15,7 +15,7 @@ from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, Unstable
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import default_budget
 from textsobol.text.serialise import SCHEMA
-from textsobol.text.window import WindowWarning
+from textsobol.text.truncation import WindowWarning
 
 if TYPE_CHECKING:
     import pyarrow

@@ -16,7 +16,7 @@ from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.estimate import Samples
 from textsobol.sobol.flip import flip_differences
-from textsobol.sobol.rows import base_and_flips
+from textsobol.sobol.masks import base_and_flips
 from textsobol.sobol.scores import is_constant
 from textsobol.sobol.uncertainty import interval
 

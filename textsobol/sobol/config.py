@@ -24,8 +24,8 @@ Pairs = int | Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A checked analysis.
+class Config:
+    """A checked analysis: what will be scored, and how.
 
     Attributes:
         n_features: columns of the masks that the black box is given.
@@ -94,7 +94,7 @@ class Plan:
         return self.top_pairs * (self.top_pairs - 1) // 2
 
     @property
-    def rows_a_base_row(self) -> int:
+    def passes_per_base_mask(self) -> int:
         """Rows that every base row costs."""
         if self.estimator == "flip":
             return 1 + self.n_units + self.n_pairs
@@ -110,7 +110,7 @@ class Plan:
     def passes(self) -> int:
         """Rows that may be scored for base rows and flips."""
         if self.budget is None:
-            return self.n_base * self.rows_a_base_row
+            return self.n_base * self.passes_per_base_mask
         return self.budget - self.extra_rows
 
     @property
@@ -121,11 +121,15 @@ class Plan:
     @property
     def n_rows(self) -> int:
         """Rows of the whole design, repeats included."""
-        rows = 2**self.n_units if self.estimator == "exact" else self.n_base * self.rows_a_base_row
+        rows = (
+            2**self.n_units
+            if self.estimator == "exact"
+            else self.n_base * self.passes_per_base_mask
+        )
         return rows + self.extra_rows
 
 
-def make_plan(
+def make_config(
     n_features: int,
     *,
     estimator: str = "flip",
@@ -141,7 +145,7 @@ def make_plan(
     precision: float | None = None,
     stable_top: int = 5,
     leader_rows: int = 0,
-) -> Plan:
+) -> Config:
     """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
     n_features = _whole_number("n_features", n_features)
     if n_features < 1:
@@ -165,7 +169,7 @@ def make_plan(
         members = "together"
     group_of = _checked_groups(groups, n_features)
     chosen, top = _checked_pairs(pairs, int(group_of.max()) + 1)
-    plan = Plan(
+    config = Config(
         n_features=n_features,
         groups=group_of,
         is_grouped=groups is not None,
@@ -185,16 +189,18 @@ def make_plan(
         stable_top=stable_top,
     )
     if estimator == "auto":
-        estimator = _best_estimator(plan, rows)
-        plan = replace(plan, estimator=estimator, design=None if estimator == "exact" else design)
+        estimator = _best_estimator(config, rows)
+        config = replace(
+            config, estimator=estimator, design=None if estimator == "exact" else design
+        )
         rows = None if estimator == "exact" else rows
-    _check_estimator(plan, rows)
-    if plan.design is None and estimator != "exact":
-        plan = replace(plan, design=_default_design(plan))
+    _check_estimator(config, rows)
+    if config.design is None and estimator != "exact":
+        config = replace(config, design=_default_design(config))
     if estimator == "exact":
-        _check_exact(plan)
-        return plan
-    return replace(plan, n_base=_affordable_base_rows(plan, rows), most_base=rows)
+        _check_exact(config)
+        return config
+    return replace(config, n_base=_affordable_base_rows(config, rows), most_base=rows)
 
 
 def count_leaders(n_features: int) -> int:
@@ -237,82 +243,83 @@ def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
         )
 
 
-def _default_design(plan: Plan) -> str:
-    if plan.keep is None:
+def _default_design(config: Config) -> str:
+    if config.keep is None:
         return "sobol"
     # The variance of jansen and its kin is that of independent rows, which the rows of a
     # balanced design are not.
-    return "latin" if plan.estimator == "flip" else "random"
+    return "latin" if config.estimator == "flip" else "random"
 
 
-def _best_estimator(plan: Plan, rows: int | None) -> str:
+def _best_estimator(config: Config, rows: int | None) -> str:
     """``exact`` when all masks cost no more than the sampling would, else the best sampler."""
-    if plan.keep is None:
+    if config.keep is None:
         return "jansen"
-    allowances = [] if plan.budget is None else [plan.budget]
-    if rows is not None or plan.budget is None:
-        allowances.append((rows or plan.usual_base) * (plan.n_units + 1))
-    if plan.n_units <= MOST_EXACT_FEATURES and 2**plan.n_units <= min(allowances):
+    allowances = [] if config.budget is None else [config.budget]
+    if rows is not None or config.budget is None:
+        allowances.append((rows or config.usual_base) * (config.n_units + 1))
+    if config.n_units <= MOST_EXACT_FEATURES and 2**config.n_units <= min(allowances):
         return "exact"
-    return "jansen" if plan.members == "independent" else "flip"
+    return "jansen" if config.members == "independent" else "flip"
 
 
-def _check_estimator(plan: Plan, rows: int | None) -> None:
+def _check_estimator(config: Config, rows: int | None) -> None:
     """Refuse settings that an estimator cannot honour."""
-    if plan.keep is None and plan.estimator not in PICK_FREEZE:
+    if config.keep is None and config.estimator not in PICK_FREEZE:
         raise ValueError(
-            f"estimator={plan.estimator!r} needs binary masks and so a keep rate; for "
+            f"estimator={config.estimator!r} needs binary masks and so a keep rate; for "
             f"real-valued masks (keep=None) use one of: {', '.join(PICK_FREEZE)}"
         )
-    if plan.estimator == "flip" and plan.members == "independent":
+    if config.estimator == "flip" and config.members == "independent":
         raise ValueError(
             "estimator='flip' flips a group as a whole; use members='together', or "
             "estimator='jansen' for members that are masked independently"
         )
-    if plan.precision is not None and plan.estimator not in ("flip", "exact"):
+    if config.precision is not None and config.estimator not in ("flip", "exact"):
         raise ValueError(
-            f"precision needs estimator='flip', 'auto' or 'exact', not {plan.estimator!r}"
+            f"precision needs estimator='flip', 'auto' or 'exact', not {config.estimator!r}"
         )
-    if plan.precision is not None and plan.n_pairs:
+    if config.precision is not None and config.n_pairs:
         raise ValueError("pairs need a fixed number of rows: leave out precision, or pairs")
-    if plan.leader_rows and (plan.estimator != "flip" or plan.precision or plan.n_pairs):
+    if config.leader_rows and (config.estimator != "flip" or config.precision or config.n_pairs):
         raise ValueError("leader_rows need estimator='flip', without precision and pairs")
-    if plan.n_pairs and plan.estimator not in ("flip", "exact"):
-        raise ValueError(f"pairs need estimator='flip' or 'exact', not {plan.estimator!r}")
-    if plan.n_pairs and plan.members == "independent":
+    if config.n_pairs and config.estimator not in ("flip", "exact"):
+        raise ValueError(f"pairs need estimator='flip' or 'exact', not {config.estimator!r}")
+    if config.n_pairs and config.members == "independent":
         raise ValueError("pairs of groups need members='together'")
-    if plan.estimator == "exact" and (plan.design is not None or rows is not None):
+    if config.estimator == "exact" and (config.design is not None or rows is not None):
         raise ValueError("estimator='exact' scores every mask: leave out design and rows")
 
 
-def _check_exact(plan: Plan) -> None:
-    if plan.n_units > MOST_EXACT_FEATURES:
+def _check_exact(config: Config) -> None:
+    if config.n_units > MOST_EXACT_FEATURES:
         raise ValueError(
-            f"estimator='exact' would score 2^{plan.n_units} masks; it takes at most "
+            f"estimator='exact' would score 2^{config.n_units} masks; it takes at most "
             f"{MOST_EXACT_FEATURES} features. Use estimator='flip', or 'auto'"
         )
-    if plan.budget is not None and plan.budget < 2**plan.n_units:
+    if config.budget is not None and config.budget < 2**config.n_units:
         raise ValueError(
-            f"budget={plan.budget} is below the {2**plan.n_units} masks of {plan.n_units} "
+            f"budget={config.budget} is below the {2**config.n_units} masks of {config.n_units} "
             f"features that estimator='exact' scores; raise it, or use estimator='auto'"
         )
 
 
-def _affordable_base_rows(plan: Plan, rows: int | None) -> int:
-    least = 1 if plan.estimator == "flip" else 2
+def _affordable_base_rows(config: Config, rows: int | None) -> int:
+    least = 1 if config.estimator == "flip" else 2
     if rows is not None and rows < least:
-        raise ValueError(f"rows={rows}: estimator={plan.estimator!r} needs at least {least}")
-    if plan.budget is None:
-        return plan.usual_base if rows is None else rows
-    affordable = (plan.budget - plan.extra_rows) // plan.rows_a_base_row
+        raise ValueError(f"rows={rows}: estimator={config.estimator!r} needs at least {least}")
+    if config.budget is None:
+        return config.usual_base if rows is None else rows
+    affordable = (config.budget - config.extra_rows) // config.passes_per_base_mask
     if affordable < least:
-        smallest = least * plan.rows_a_base_row + plan.extra_rows
+        smallest = least * config.passes_per_base_mask + config.extra_rows
         raise ValueError(
-            f"budget={plan.budget} is below the smallest design of estimator={plan.estimator!r} "
-            f"for {plan.n_indices} features: {smallest} rows ({least} x {plan.rows_a_base_row}"
-            + (f" + {plan.extra_rows}" if plan.extra_rows else "")
-            + (" for sign='occlusion'" if plan.extra_rows and not plan.leader_rows else "")
-            + (f"; {plan.n_pairs} of a base row's rows are pairs" if plan.n_pairs else "")
+            f"budget={config.budget} is below the smallest design of "
+            f"estimator={config.estimator!r} "
+            f"for {config.n_indices} features: {smallest} rows ({least} x {config.passes_per_base_mask}"
+            + (f" + {config.extra_rows}" if config.extra_rows else "")
+            + (" for sign='occlusion'" if config.extra_rows and not config.leader_rows else "")
+            + (f"; {config.n_pairs} of a base row's rows are pairs" if config.n_pairs else "")
             + ")"
         )
     return affordable if rows is None else min(rows, affordable)
