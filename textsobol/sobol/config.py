@@ -316,7 +316,8 @@ def _affordable_base_rows(config: Config, rows: int | None) -> int:
         raise ValueError(
             f"budget={config.budget} is below the smallest design of "
             f"estimator={config.estimator!r} "
-            f"for {config.n_indices} features: {smallest} rows ({least} x {config.passes_per_base_mask}"
+            f"for {config.n_indices} features: {smallest} rows "
+            f"({least} x {config.passes_per_base_mask}"
             + (f" + {config.extra_rows}" if config.extra_rows else "")
             + (" for sign='occlusion'" if config.extra_rows and not config.leader_rows else "")
             + (f"; {config.n_pairs} of a base row's rows are pairs" if config.n_pairs else "")
