@@ -1,7 +1,40 @@
-"""Settings for all tests."""
+"""Settings for all tests, and which of them the quick set leaves out."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # The same examples every time: a test that fails by chance on one machine helps nobody.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+_HERE = Path(__file__).parent
+# What takes long by its nature: whole benchmarks, examples, kills, coverage over many seeds.
+_SLOW = (
+    "benchmarks",
+    "corpus",
+    "test_examples.py",
+    "sobol/test_closed_forms.py",
+    "sobol/test_designs.py",
+    "sobol/test_leaders.py",
+    "sobol/test_pairs_and_groups.py",
+    "sobol/test_precision.py",
+    "sobol/test_uncertainty.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by where they are and by what they need."""
+    for item in items:
+        if not item.path.is_relative_to(_HERE):
+            continue
+        place = item.path.relative_to(_HERE).as_posix()
+        marks = {
+            "browser": "look" in getattr(item, "fixturenames", ()),
+            "ray": place == "corpus/test_ray.py",
+        }
+        marks["slow"] = place.startswith(_SLOW) or any(marks.values())
+        for name, is_marked in marks.items():
+            if is_marked:
+                item.add_marker(name)
