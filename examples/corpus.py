@@ -2,7 +2,7 @@
 
 Run:  python examples/corpus.py            # writes reviews.csv, explained/ and report.html
 
-Kill it at any moment and run it again: it goes on where it was.
+If it is interrupted, run it again to resume.
 """
 
 import argparse

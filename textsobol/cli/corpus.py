@@ -24,7 +24,7 @@ SOME_FAILED = 3
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Explain many texts, into this directory; the same command goes on after a kill.",
+        help="Explain many texts, into this directory; rerun the same command to resume.",
         show_default=False,
         rich_help_panel="Many texts",
     ),
@@ -169,7 +169,7 @@ def report(
     parquet: Annotated[
         Path | None, typer.Option(help="The same as Parquet.", show_default=False)
     ] = None,
-    texts: Annotated[int, typer.Option(help="Texts on the page, drawn by lot.", min=1)] = 200,
+    texts: Annotated[int, typer.Option(help="Texts on the page, sampled at random.", min=1)] = 200,
     min_texts: Annotated[
         int | None,
         typer.Option(

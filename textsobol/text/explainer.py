@@ -375,7 +375,7 @@ class TextExplainer:
     ) -> ExplainedTexts:
         """Explain many texts, and write what is found to a directory; needs the extra ``corpus``.
 
-        Killed at any moment, the same call goes on where it was. A text that fails is recorded
+        If it is interrupted, make the same call again to resume. A text that fails is recorded
         with its error. What a text gets does not depend on the others: its seed is made of its id.
 
         Args:

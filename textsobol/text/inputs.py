@@ -53,6 +53,6 @@ def checked_texts(text: Any) -> tuple[Text, list[str]]:
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"the text has half of a surrogate pair at character {error.start}, which no "
-                f"tokenizer can read; mend it with text.encode('utf-8', 'replace').decode()"
+                f"tokenizer can read; fix it with text.encode('utf-8', 'replace').decode()"
             ) from None
     return text, parts
