@@ -447,6 +447,24 @@ class _Pending:
         return self.model.ledger.outputs(self._keys)
 
 
+def relay(steps: Steps[T], answer: Callable[[Any], Steps[Any]]) -> Steps[T]:
+    """The same steps, with something between them and whoever serves them.
+
+    Args:
+        steps: any generator.
+        answer: from what it yields to steps of their own, which return what it is sent.
+    """
+    sent: Any = None
+    try:
+        while True:
+            sent = yield from answer(steps.send(sent))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        steps.close()
+
+
 def translate(
     steps: Steps[T],
     to_ask: Callable[[Array], Any],
@@ -460,33 +478,22 @@ def translate(
         to_ask: masks to what is yielded instead.
         to_answer: what comes back, to what ``steps`` is sent.
     """
-    answer: Any = None
-    try:
-        while True:
-            asked = steps.send(answer)
-            if isinstance(asked, np.ndarray):
-                answer = to_answer((yield to_ask(asked)))
-            else:
-                answer = yield asked
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        steps.close()
+
+    def answer(asked: Any) -> Steps[Any]:
+        if isinstance(asked, np.ndarray):
+            return to_answer((yield to_ask(asked)))
+        return (yield asked)
+
+    return relay(steps, answer)
 
 
 def map_results(steps: Steps[T], make: Callable[[Any], Any]) -> Steps[T]:
     """The same steps, with every intermediate result made into something else."""
-    answer: Any = None
-    try:
-        while True:
-            asked = steps.send(answer)
-            answer = yield asked if isinstance(asked, Ask | Call) else make(asked)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        steps.close()
+
+    def answer(asked: Any) -> Steps[Any]:
+        return (yield asked if isinstance(asked, Ask | Call) else make(asked))
+
+    return relay(steps, answer)
 
 
 def answer_by(score: Callable[[Array], Any], steps: Steps[T]) -> T:
@@ -506,27 +513,26 @@ def answer_by(score: Callable[[Array], Any], steps: Steps[T]) -> T:
 
 def stream_by(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
     """The same, with all intermediate results."""
-    answer: Any = None
-    try:
-        while True:
-            asked = steps.send(answer)
-            if isinstance(asked, np.ndarray):
-                answer = score(asked)
-            else:
-                answer = yield asked
-    except StopIteration as end:
-        yield end.value
+
+    def answer(asked: Any) -> Steps[Any]:
+        if isinstance(asked, np.ndarray):
+            return score(asked)
+        return (yield asked)
+
+    return stream(relay(steps, answer))
 
 
 def ask(pieces: Iterable[Array]) -> Steps[Floats]:
     """Ask for masks that come in pieces, as many at a time as memory allows; scores of all."""
     scores: list[Floats] = []
     waiting: list[Array] = []
+    n_cells = 0
     for piece in pieces:
-        if waiting and sum(one.size for one in waiting) + piece.size > PIECE_CELLS:
+        if waiting and n_cells + piece.size > PIECE_CELLS:
             scores.append((yield np.concatenate(waiting)))
-            waiting = []
+            waiting, n_cells = [], 0
         waiting.append(piece)
+        n_cells += piece.size
     if waiting:
         scores.append((yield np.concatenate(waiting)))
     return np.concatenate(scores)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from benchmarks.rivals.callback import called_back
 from benchmarks.rivals.captum_shapley import captum_kernel_shap, captum_shapley
 from benchmarks.rivals.relu_gradients import deconvnet, guided_backprop
 from benchmarks.rivals.shapiq_shapley import (
@@ -13,7 +14,6 @@ from benchmarks.rivals.shapiq_shapley import (
 )
 from textsobol.driver import Steps
 from textsobol.methods import Attribution, Method
-from textsobol.methods.callback import called_back
 
 
 def _shapley(

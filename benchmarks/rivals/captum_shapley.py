@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.rivals.callback import Scored
 from textsobol.methods import Attribution
-from textsobol.methods.callback import Scored
 from textsobol.sobol.arrays import Floats
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.rivals.callback import Scored
 from textsobol.methods import Attribution
-from textsobol.methods.callback import Scored
 from textsobol.sobol.arrays import Array, Floats
 
 # shapiq counts all masks of a size as a floating-point number, which ends near 2 ** 1024.

@@ -6,13 +6,13 @@ import pytest
 from benchmarks.imdb.ways import all_names, ways
 from benchmarks.passes import explained
 from benchmarks.rivals import RIVALS
+from benchmarks.rivals.callback import called_back
 from benchmarks.rivals.shapiq_shapley import proxyspex, shapiq_kernel, shapiq_svarm
 from tests.methods import contract
 from tests.methods.test_peers import ends, shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
 from textsobol.methods import METHODS, Problem
-from textsobol.methods.callback import called_back
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [

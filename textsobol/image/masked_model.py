@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol import driver
 from textsobol.driver import BlackBoxError, Forwarded, Tick
-from textsobol.driver import mask_keys as keys_of_masks
 from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forwarded
 from textsobol.image.perturbations import Perturbation
 from textsobol.image.regions import Regions
@@ -63,7 +63,9 @@ class MaskedImageModel(MaskedClassifier):
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """The same for masks of truth values and of numbers that leave the same picture."""
         return [
-            key if mask.dtype == bool or not np.isin(mask, (0, 1)).all() else _key(mask > 0)
+            key
+            if mask.dtype == bool or not np.isin(mask, (0, 1)).all()
+            else driver.mask_keys(mask[None] > 0)[0]
             for mask, key in zip(given, mask_keys, strict=True)
         ]
 
@@ -126,7 +128,3 @@ class MaskedImageModel(MaskedClassifier):
             values = torch.from_numpy(np.asarray(masks[start : start + self._batch], np.float32))
             spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
             yield self._perturb(self.picture, spread)
-
-
-def _key(mask: Array) -> bytes:
-    return keys_of_masks(mask[None])[0]

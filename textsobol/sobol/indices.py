@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from textsobol.caution import warn
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.config import spread_of
 from textsobol.sobol.estimate import Estimate, Samples
@@ -287,10 +287,9 @@ class SobolIndices(IndexTable):
         scores = self._scores.contrast(a, b)
         estimate = scores.estimate()
         if not estimate.variance.any():
-            warnings.warn(
+            warn(
                 f"labels {a} and {b} differ by the same score for every mask: all indices are 0",
                 ConstantScoreWarning,
-                stacklevel=2,
             )
         return make_result(
             scores,

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from textsobol.driver import PIECE_CELLS
 from textsobol.sobol.arrays import Array, Integers
-
-PIECE_CELLS = 2**20
 
 
 def piece_rows(n_features: int) -> int:
