@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ways import METHODS, Way
-from textsobol.driver import Steps, run
+from textsobol.driver import run
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods import Attribution
 from textsobol.sobol.arrays import Floats
+from textsobol.steps import Steps
 
 
 def explained(

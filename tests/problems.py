@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Ask, MaskedModel, Steps, run
+from textsobol.driver import run
 from textsobol.methods import Attribution, Problem
 from textsobol.sobol.black_box import BlackBoxModel
+from textsobol.steps import Ask, MaskedModel, Steps
 
 
 def problem_of(

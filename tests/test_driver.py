@@ -8,9 +8,10 @@ import pytest
 
 from tests.corpus.samples import count, reviews, tiny_model
 from textsobol import TextExplainer
-from textsobol.driver import Ask, Call, Outcome, Steps, ask, run, run_together, stream, translate
+from textsobol.driver import Outcome, run, run_together, stream
 from textsobol.sobol.arrays import Array
 from textsobol.sobol.black_box import BlackBoxModel
+from textsobol.steps import Ask, Call, Steps, ask, translate
 
 
 class Shared:

@@ -11,13 +11,20 @@ __version__ = "0.1.0"
 __all__ = [
     "AliasedDesignWarning",
     "BlackBoxError",
+    "CacheError",
     "ConstantScoreWarning",
     "ImageExplainer",
     "ImageExplanation",
+    "LabelMismatchError",
+    "RemoteError",
     "SobolIndices",
     "TextExplainer",
     "TextExplanation",
+    "TextsobolError",
+    "TextsobolWarning",
+    "UnstableTopWarning",
     "WindowWarning",
+    "WrongAnswerError",
     "__version__",
     "endpoint",
     "read_explanations",
@@ -31,19 +38,25 @@ if TYPE_CHECKING:
     from textsobol.corpus.results import read_explanations
     from textsobol.endpoints.hub import endpoint
     from textsobol.endpoints.model import remote
+    from textsobol.errors import (
+        AliasedDesignWarning,
+        BlackBoxError,
+        CacheError,
+        ConstantScoreWarning,
+        LabelMismatchError,
+        RemoteError,
+        TextsobolError,
+        TextsobolWarning,
+        UnstableTopWarning,
+        WindowWarning,
+        WrongAnswerError,
+    )
     from textsobol.image.explainer import ImageExplainer
     from textsobol.image.explanation import ImageExplanation
     from textsobol.render.files import save_comparison, save_report
-    from textsobol.sobol import (
-        AliasedDesignWarning,
-        BlackBoxError,
-        ConstantScoreWarning,
-        SobolIndices,
-        sobol_indices,
-    )
+    from textsobol.sobol import SobolIndices, sobol_indices
     from textsobol.text.explainer import TextExplainer
     from textsobol.text.explanation import TextExplanation
-    from textsobol.text.truncation import WindowWarning
 
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
@@ -55,14 +68,15 @@ _HOME_OF = {
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
-    "WindowWarning": "textsobol.text.truncation",
+    "SobolIndices": "textsobol.sobol",
+    "sobol_indices": "textsobol.sobol",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'textsobol' has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF.get(name, "textsobol.sobol")), name)
+    return getattr(import_module(_HOME_OF.get(name, "textsobol.errors")), name)
 
 
 def __dir__() -> list[str]:

@@ -1,188 +1,25 @@
 """Ask and tell: methods ask what a model says of masks, and the driver answers.
 
-A method is a generator. It yields an `Ask` and is sent the model's outputs for its masks; what else
-it yields is an intermediate result; what it returns is its result. The driver serves one generator
-(`run`, `stream`) or many in turn, so that their masked inputs fill batches together
-(`run_together`). It never gives a model the same input twice, keeps to the budget, checks what
-comes back, and counts what it costs.
+A method is a generator; see `textsobol.steps`. The driver serves one (`run`, `stream`), or many in
+turn, so that their masked inputs fill batches together (`run_together`). It never gives a model the
+same input twice, keeps to the budget, checks what comes back, and counts what it costs.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
+from textsobol.errors import BlackBoxError
+from textsobol.ledger import mask_keys
+from textsobol.steps import Ask, Call, Engine, Forwarded, Steps, T, Tick, relay
+
 if TYPE_CHECKING:
-    from textsobol.sobol.arrays import Array, Floats, Integers
-
-T = TypeVar("T")
-Steps = Generator[Any, Any, T]
-Tick = Callable[[int], None]
-
-PIECE_CELLS = 2**20  # of the masks that are asked for at a time
-# A long key is replaced by its 128-bit digest: a quarter of the memory at d = 1,000.
-_LONGEST_PLAIN_KEY = 32
-
-
-class BlackBoxError(RuntimeError):
-    """The model raised, or returned something that cannot be a score.
-
-    Attributes:
-        mask: the offending mask ``(features,)``; the first one of the batch when the model raised
-            or returned a wrong shape and no single mask is to blame.
-    """
-
-    def __init__(self, message: str, mask: Array) -> None:
-        super().__init__(message)
-        self.mask = mask
-
-
-@dataclass(frozen=True)
-class Forwarded:
-    """What a model said of some inputs.
-
-    Attributes:
-        outputs: ``(inputs, labels)``.
-        tokens: tokens that each input took in its batch ``(inputs,)``, where there are any.
-        padding: how many of these are padding ``(inputs,)``.
-        passes: forward passes that every input took.
-    """
-
-    outputs: Floats
-    tokens: Integers | None = None
-    padding: Integers | None = None
-    passes: int = 1
-
-
-Engine = Callable[[Sequence[Any], Tick], Forwarded]
-"""Runs a model: inputs to what it says of them, in batches of its own; ticks for every batch."""
-
-
-@dataclass
-class Cost:
-    """What was forwarded for one input."""
-
-    rows: int = 0
-    tokens: int = 0
-    padding: int = 0
-
-    @property
-    def padding_share(self) -> float:
-        """Share of the forwarded tokens that is padding."""
-        return self.padding / self.tokens if self.tokens else 0.0
-
-    def metadata(self) -> dict[str, float]:
-        """What else an explanation says of it."""
-        return {}
-
-
-class _Known:
-    """Outputs of all inputs that were ever forwarded, each once."""
-
-    def __init__(self) -> None:
-        self.place_of: dict[Hashable, int] = {}
-        self._pieces: list[Floats] = []
-
-    def add(self, keys: Sequence[Hashable], outputs: Floats) -> None:
-        for key in keys:
-            self.place_of[key] = len(self.place_of)
-        self._pieces.append(outputs)
-
-    def outputs(self, places: Sequence[int]) -> Floats:
-        if len(self._pieces) != 1:
-            self._pieces = [np.concatenate(self._pieces)]
-        return np.asarray(self._pieces[0][list(places)])
-
-
-class Ledger:
-    """What is known of one input: the outputs of every mask that was asked for, and the cost.
-
-    Attributes:
-        budget: distinct masks that may be asked for, or ``None``.
-        cost: what was forwarded.
-        n_asked: masks that were asked for, repeated ones included.
-    """
-
-    def __init__(self, *, budget: int | None = None, cost: Cost | None = None) -> None:
-        self.budget = budget
-        self.cost = Cost() if cost is None else cost
-        self.n_asked = 0
-        self.known = _Known()
-        self.place_of: dict[bytes, int] = {}
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct masks that were asked for."""
-        return len(self.place_of)
-
-    def restart(self) -> None:
-        """Count anew; what is known stays known, and costs no forward pass."""
-        self.budget, self.n_asked, self.place_of = None, 0, {}
-
-    def outputs(self, keys: Sequence[bytes]) -> Floats:
-        """Outputs ``(rows, labels)`` of masks that were all asked for before, by `mask_keys`."""
-        return self.known.outputs([self.place_of[key] for key in keys])
-
-
-class MaskedModel(Protocol):
-    """A model and one input: masks of its features in, outputs out."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features that can be left out."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """What is known of this input."""
-
-    @property
-    def engine(self) -> Engine:
-        """Runs the model; masked models that share one share batches."""
-
-    def inputs(self, masks: Array) -> Sequence[Any]:
-        """What the model is given for each of the masks ``(rows, features)``."""
-
-    def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """A key for everything that the model is given, equal for equal inputs only.
-
-        Args:
-            given: what `inputs` made of masks.
-            mask_keys: keys of these masks, for models to whom every mask is another input.
-        """
-
-    def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """The same error, with a word on the input that caused it."""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Masks whose outputs a generator wants to be sent.
-
-    Attributes:
-        model: what they are masks of.
-        masks: ``(rows, features)``.
-    """
-
-    model: MaskedModel
-    masks: Array
-
-
-@dataclass(frozen=True)
-class Call:
-    """A library that calls back: ``function`` is run, and what it returns is sent back.
-
-    Attributes:
-        model: what it asks about.
-        function: from a function of masks ``(rows, features)`` to outputs, to anything.
-    """
-
-    model: MaskedModel
-    function: Callable[[Callable[[Array], Floats]], Any]
+    from textsobol.sobol.arrays import Array, Floats
 
 
 def run(steps: Steps[T], tick: Tick = lambda _: None) -> T:
@@ -447,55 +284,6 @@ class _Pending:
         return self.model.ledger.outputs(self._keys)
 
 
-def relay(steps: Steps[T], answer: Callable[[Any], Steps[Any]]) -> Steps[T]:
-    """The same steps, with something between them and whoever serves them.
-
-    Args:
-        steps: any generator.
-        answer: from what it yields to steps of their own, which return what it is sent.
-    """
-    sent: Any = None
-    try:
-        while True:
-            sent = yield from answer(steps.send(sent))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        steps.close()
-
-
-def translate(
-    steps: Steps[T],
-    to_ask: Callable[[Array], Any],
-    to_answer: Callable[[Floats], Floats] = lambda outputs: outputs,
-) -> Steps[T]:
-    """A generator that yields masks, with its masks and what it is sent in another form.
-
-    Args:
-        steps: yields masks ``(rows, features)`` and is sent scores; other things that it yields
-            are passed on.
-        to_ask: masks to what is yielded instead.
-        to_answer: what comes back, to what ``steps`` is sent.
-    """
-
-    def answer(asked: Any) -> Steps[Any]:
-        if isinstance(asked, np.ndarray):
-            return to_answer((yield to_ask(asked)))
-        return (yield asked)
-
-    return relay(steps, answer)
-
-
-def map_results(steps: Steps[T], make: Callable[[Any], Any]) -> Steps[T]:
-    """The same steps, with every intermediate result made into something else."""
-
-    def answer(asked: Any) -> Steps[Any]:
-        return (yield asked if isinstance(asked, Ask | Call) else make(asked))
-
-    return relay(steps, answer)
-
-
 def answer_by(score: Callable[[Array], Any], steps: Steps[T]) -> T:
     """Run a generator that yields masks, with a function that scores them.
 
@@ -520,29 +308,3 @@ def stream_by(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
         return (yield asked)
 
     return stream(relay(steps, answer))
-
-
-def ask(pieces: Iterable[Array]) -> Steps[Floats]:
-    """Ask for masks that come in pieces, as many at a time as memory allows; scores of all."""
-    scores: list[Floats] = []
-    waiting: list[Array] = []
-    n_cells = 0
-    for piece in pieces:
-        if waiting and n_cells + piece.size > PIECE_CELLS:
-            scores.append((yield np.concatenate(waiting)))
-            waiting, n_cells = [], 0
-        waiting.append(piece)
-        n_cells += piece.size
-    if waiting:
-        scores.append((yield np.concatenate(waiting)))
-    return np.concatenate(scores)
-
-
-def mask_keys(masks: Array) -> list[bytes]:
-    """A key for every mask, equal for equal masks only."""
-    packed = np.packbits(masks, axis=1) if masks.dtype == bool else masks
-    raw = np.ascontiguousarray(packed)
-    keys: list[bytes] = raw.view(f"V{raw.shape[1] * raw.itemsize}").ravel().tolist()
-    if not keys or len(keys[0]) <= _LONGEST_PLAIN_KEY:
-        return keys
-    return [hashlib.blake2b(key, digest_size=16).digest() for key in keys]

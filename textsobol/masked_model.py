@@ -8,11 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from textsobol.driver import Ask, BlackBoxError, Cost, Engine, Ledger, Steps, run
+from textsobol.driver import run
+from textsobol.errors import BlackBoxError
 from textsobol.labels import checked_label, chosen_labels, disambiguate
+from textsobol.ledger import Cost, Ledger
 from textsobol.methods.contract import Decision, Differentiable, Problem
 from textsobol.outputs import analysed, probabilities
 from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.steps import Ask, Engine, Steps
 
 
 class MaskedClassifier:

@@ -12,13 +12,14 @@ import numpy as np
 
 from benchmarks.tables import markdown
 from textsobol import ConstantScoreWarning
-from textsobol.driver import Steps, run
+from textsobol.driver import run
 from textsobol.methods import Attribution, Problem
 from textsobol.methods.contract import Decision
 from textsobol.methods.sobol import sobol
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.black_box import BlackBoxModel
+from textsobol.steps import Steps
 from textsobol.text.inputs import default_budget
 
 _LENGTHS, _KEEPS = (20, 60), (0.5, 0.8)

@@ -12,8 +12,8 @@ from benchmarks.rivals.shapiq_shapley import (
     shapiq_kernel,
     shapiq_svarm,
 )
-from textsobol.driver import Steps
 from textsobol.methods import Attribution, Method
+from textsobol.steps import Steps
 
 
 def _shapley(

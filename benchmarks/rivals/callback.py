@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.sobol.arrays import Array, Floats
+from textsobol.steps import Steps
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from textsobol.driver import Steps
 from textsobol.methods import Attribution, Differentiable, Problem
 from textsobol.methods.gradients import opened, summed_up
+from textsobol.steps import Steps
 
 if TYPE_CHECKING:
     from torch import Tensor

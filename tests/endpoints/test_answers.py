@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from textsobol.endpoints.answers import AnswerReader, LabelMismatchError, WrongAnswerError
+from textsobol.endpoints.answers import AnswerReader
+from textsobol.errors import LabelMismatchError, WrongAnswerError
 from textsobol.outputs import analysed
 
 

@@ -17,7 +17,8 @@ import pytest
 from tests.endpoints.server import Server
 from textsobol import remote
 from textsobol.endpoints.answers import Answer
-from textsobol.endpoints.cache import AnswerCache, CacheError, cache_file
+from textsobol.endpoints.cache import AnswerCache, cache_file
+from textsobol.errors import CacheError
 
 
 def test_answers_come_back_as_they_were(tmp_path: Path) -> None:

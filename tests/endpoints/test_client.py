@@ -13,8 +13,9 @@ import pytest
 
 from tests.endpoints.server import LABELS, Reply, Server, probabilities, rows
 from textsobol import BlackBoxError, TextExplainer, TextExplanation, remote
-from textsobol.endpoints.client import RemoteCost, RemoteError
+from textsobol.endpoints.client import RemoteCost
 from textsobol.endpoints.model import Remote
+from textsobol.errors import RemoteError
 
 TEXT = "The plot is good but the ending is bad and long."
 TEXTS = [f"{word} film number {k}" for k in range(12) for word in ("good", "bad")]

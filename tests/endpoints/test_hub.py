@@ -16,8 +16,8 @@ from tests.endpoints.server import LABELS, Reply, Server, listed, probabilities
 from tests.endpoints.test_client import flaky, local, scores
 from textsobol import BlackBoxError, TextExplainer, endpoint
 from textsobol.cli import app
-from textsobol.endpoints.client import RemoteError
 from textsobol.endpoints.hub import _is_on_hub
+from textsobol.errors import RemoteError
 
 TEXT = "The plot is good but the ending is bad and long."
 

@@ -9,10 +9,10 @@ from torch import nn
 
 from tests.problems import attribution, problem_of
 from textsobol import ImageExplainer
+from textsobol.errors import BlackBoxError
 from textsobol.methods import METHODS
 from textsobol.methods.rise import rise
 from textsobol.metrics import pixel_faithfulness, points_at
-from textsobol.sobol import BlackBoxError
 from textsobol.sobol.arrays import Array, Floats
 
 WHITE_BOXES = [name for name, method in METHODS.items() if method.kind == "white box"]

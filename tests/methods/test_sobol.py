@@ -12,12 +12,12 @@ from tests.problems import attribution, problem_of
 from tests.sobol.games import tangled
 from textsobol import ConstantScoreWarning, sobol_indices
 from textsobol.driver import stream
+from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Problem
 from textsobol.methods.contract import Decision
 from textsobol.methods.division import Wanted
 from textsobol.methods.sobol import sobol
 from textsobol.search import divide_budget
-from textsobol.sobol import UnstableTopWarning
 from textsobol.sobol.arrays import Array, Floats
 
 D = 40

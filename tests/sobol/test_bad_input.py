@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textsobol.sobol import ConstantScoreWarning, sobol_indices
+from textsobol.errors import ConstantScoreWarning
+from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 
 
@@ -119,7 +120,7 @@ def test_one_constant_label_does_not_disturb_the_others() -> None:
     np.testing.assert_array_equal(result.total, [[1, 0], [0, 0], [0, 0]])
 
 
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_base_rows_that_do_not_vary_give_zeros_and_no_nan() -> None:
     """The score jumps in one mask that a small design hardly meets."""
 

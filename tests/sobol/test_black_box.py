@@ -3,10 +3,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from textsobol.driver import Ask, ask, run, translate
-from textsobol.sobol import BlackBoxError, sobol_indices
+from textsobol.driver import run
+from textsobol.errors import BlackBoxError
+from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.black_box import BlackBoxModel
+from textsobol.steps import Ask, ask, translate
 
 
 def scores_of(model: BlackBoxModel, *pieces: Array) -> Floats:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from textsobol.sobol import DESIGNS, AliasedDesignWarning, Design, sobol_indices
+from textsobol.errors import AliasedDesignWarning
+from textsobol.sobol import DESIGNS, Design, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.designs import aliased_columns
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.sobol.games import enumerated
-from textsobol.sobol import SobolIndices, UnstableTopWarning, sobol_indices
+from textsobol.errors import UnstableTopWarning
+from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.stopping import surely_below, top_stability
 
@@ -98,7 +99,7 @@ def test_too_few_rows_to_tell() -> None:
     assert result.n_rows == 65
 
 
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.UnstableTopWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.UnstableTopWarning")
 @pytest.mark.parametrize("batch_rows", [1, 7, 1000])
 @pytest.mark.parametrize("budget", [150, 333, 599])
 def test_the_budget_and_the_batches(budget: int, batch_rows: int) -> None:

@@ -89,7 +89,7 @@ def test_permuting_features_permutes_the_flip_indices(
 
 @given(games(4), keeps, seeds, st.sampled_from(SAMPLERS))
 @settings(max_examples=60)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_labels_do_not_mix(game: Floats, keep: float, seed: int, estimator: str) -> None:
     box = black_box(game)
     d = n_features_of(game)
@@ -110,7 +110,7 @@ def test_labels_do_not_mix(game: Floats, keep: float, seed: int, estimator: str)
 
 @given(games(4), keeps, seeds)
 @settings(max_examples=60)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_an_ignored_feature_gets_exactly_zero(game: Floats, keep: float, seed: int) -> None:
     d = n_features_of(game)
     box = black_box(game)
@@ -137,7 +137,7 @@ def test_an_ignored_feature_gets_exactly_zero(game: Floats, keep: float, seed: i
     st.sampled_from([-4.0, -0.5, 2.0, 1024.0]), st.integers(-1000, 1000),
 )  # fmt: skip
 @settings(max_examples=150)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_scale_and_shift_leave_the_indices(
     game: Floats, keep: float, seed: int, estimator: str, scale: float, shift: int
 ) -> None:
@@ -174,7 +174,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_batch_size(
 
 @given(games(4), keeps, st.integers(1, 12), seeds)
 @settings(max_examples=100)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_flip_totals_never_exceed_one_however_few_the_rows(
     game: Floats, keep: float, rows: int, seed: int
 ) -> None:
@@ -187,7 +187,7 @@ def test_flip_totals_never_exceed_one_however_few_the_rows(
 
 @given(games(4), keeps, seeds, st.sampled_from(("flip", "exact")))
 @settings(max_examples=80)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_a_score_has_the_sign_of_its_effect_and_two_labels_are_mirrored(
     game: Floats, keep: float, seed: int, estimator: str
 ) -> None:
@@ -211,7 +211,7 @@ def test_a_score_has_the_sign_of_its_effect_and_two_labels_are_mirrored(
 
 @given(games(4), keeps, seeds, st.integers(-5, 5), st.sampled_from(("flip", "exact")))
 @settings(max_examples=80)
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.ConstantScoreWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
 def test_a_feature_that_adds_its_own_gets_its_own(
     game: Floats, keep: float, seed: int, worth: int, estimator: str
 ) -> None:
@@ -278,7 +278,7 @@ def test_exchangeable_features_get_the_same_on_average(how: dict[str, Any]) -> N
         {"estimator": "jansen", "rows": 6, "groups": np.arange(12) // 3, "members": "independent"},
     ],
 )
-@pytest.mark.filterwarnings("ignore::textsobol.sobol.UnstableTopWarning")
+@pytest.mark.filterwarnings("ignore::textsobol.errors.UnstableTopWarning")
 def test_another_score_gets_its_indices_from_the_same_masks(how: dict[str, Any]) -> None:
     slopes = np.random.default_rng(1).normal(size=12)
     seen: set[bytes] = set()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from textsobol import BlackBoxError, TextExplainer, TextExplanation
+from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Attribution
 from textsobol.methods.contract import FoundPath
 from textsobol.render.page import explanation_html
-from textsobol.sobol import UnstableTopWarning
 from textsobol.text.scores import word_path
 
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.0}

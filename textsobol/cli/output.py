@@ -9,6 +9,8 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
+from textsobol.errors import TextsobolWarning
+
 EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
 """Errors that a person can mend: told in a line, without a traceback."""
 _COULD_NOT_EXPLAIN = 1
@@ -33,7 +35,7 @@ def told_warnings(*, quiet: bool) -> Iterator[None]:
     if quiet:
         return
     errors = Console(stderr=True, highlight=False)
-    ours = [w for w in caught if w.category.__module__.startswith("textsobol")]
+    ours = [w for w in caught if issubclass(w.category, TextsobolWarning)]
     for message in dict.fromkeys(str(warning.message) for warning in ours):
         errors.print(f"warning: {message}", style="yellow", markup=False)
 

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 from textsobol.corpus.memory import return_freed_memory
 from textsobol.corpus.reading import Item, Plan
 from textsobol.corpus.schema import row_of, table_of
-from textsobol.driver import Steps, run_together
-from textsobol.sobol import AliasedDesignWarning, ConstantScoreWarning, UnstableTopWarning
+from textsobol.driver import run_together
+from textsobol.errors import TextsobolWarning
+from textsobol.steps import Steps
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import default_budget
 from textsobol.text.serialise import SCHEMA
-from textsobol.text.truncation import WindowWarning
 
 if TYPE_CHECKING:
     import pyarrow
 
     from textsobol.text.explainer import TextExplainer
 
-# What a row of the result says by itself: a line for each of thousands of texts would say nothing.
-_TOLD_BY_ROWS = (WindowWarning, ConstantScoreWarning, AliasedDesignWarning, UnstableTopWarning)
 # At a time: enough to fill batches with texts of up to 110 words. Longer ones fill them alone, and
 # their rows take memory.
 _MOST_TEXTS = 128
@@ -96,8 +94,8 @@ def explain_shard(
     ]
     n_failed = n_outside = 0
     with warnings.catch_warnings():
-        for category in _TOLD_BY_ROWS:
-            warnings.simplefilter("ignore", category)
+        # A row of the result says by itself what a line for each of thousands of texts would say.
+        warnings.simplefilter("ignore", TextsobolWarning)
         for outcome in run_together(
             tasks,
             most=_MOST_TEXTS,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
+from textsobol.errors import LabelMismatchError, WrongAnswerError
 from textsobol.sobol.arrays import Floats
 
 Answer = list[float] | dict[str, float]
@@ -17,14 +18,6 @@ ACTIVATIONS = ("softmax", "sigmoid", "none")
 _ROUNDING = 0.01  # how far the sum of rounded probabilities may be from 1
 # Single precision cannot hold 1 minus a smaller probability, so log-odds end there.
 _LEAST = 1e-7
-
-
-class WrongAnswerError(ValueError):
-    """An answer that cannot be the scores of a text."""
-
-
-class LabelMismatchError(WrongAnswerError):
-    """An answer whose labels differ from those of an earlier one; either may be wrong."""
 
 
 def split_batch(returned: Any, n_texts: int) -> list[Any]:

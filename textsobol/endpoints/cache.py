@@ -11,14 +11,11 @@ from os import PathLike
 from pathlib import Path
 
 from textsobol.endpoints.answers import Answer
+from textsobol.errors import CacheError
 
 _APPLICATION_ID = 0x74536F62  # "tSob": distinguishes our files from other databases
 _FORMAT = 1
 _LOCK_TIMEOUT = 60.0  # seconds for other processes to finish writing
-
-
-class CacheError(RuntimeError):
-    """The cache cannot be read or written; the message says what to do."""
 
 
 def cache_file(cache: str | PathLike[str]) -> Path:

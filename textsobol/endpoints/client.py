@@ -14,24 +14,14 @@ from weakref import WeakValueDictionary
 
 from tenacity import RetryCallState, Retrying
 
-from textsobol.driver import Cost
 from textsobol.endpoints import retry
-from textsobol.endpoints.answers import (
-    ACTIVATIONS,
-    Answer,
-    WrongAnswerError,
-    parse_answer,
-    shorten,
-    split_batch,
-)
+from textsobol.endpoints.answers import ACTIVATIONS, Answer, parse_answer, shorten, split_batch
 from textsobol.endpoints.cache import AnswerCache
+from textsobol.errors import RemoteError, WrongAnswerError
+from textsobol.ledger import Cost
 
 Check = Callable[[Answer, str], Any]
 """Raises `WrongAnswerError` if an answer cannot be the answer for the text."""
-
-
-class RemoteError(RuntimeError):
-    """A remote model did not answer, or not with scores; the message names the text."""
 
 
 Job = Future[dict[str, Answer | RemoteError]]

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from huggingface_hub import InferenceClient
 
-from textsobol.endpoints.answers import WrongAnswerError, parse_answer, show
+from textsobol.endpoints.answers import parse_answer, show
 from textsobol.endpoints.model import Remote, remote
+from textsobol.errors import WrongAnswerError
 
 _ALL_LABELS = 1000
 _HUB_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from textsobol.driver import Steps, run
+from textsobol.driver import run
 from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
 from textsobol.image.masked_model import MaskedImageModel
@@ -20,6 +20,7 @@ from textsobol.methods.settings import checked_options, method_budget, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
+from textsobol.steps import Steps
 
 GRID = (11, 11)  # the paper's
 ROWS = 32  # base rows, the paper's: 3,936 forward passes

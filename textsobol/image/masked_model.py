@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textsobol import driver
-from textsobol.driver import BlackBoxError, Forwarded, Tick
+from textsobol import ledger
+from textsobol.errors import BlackBoxError
 from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forwarded
 from textsobol.image.perturbations import Perturbation
 from textsobol.image.regions import Regions
@@ -17,6 +17,7 @@ from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Differentiable
 from textsobol.outputs import analysed_tensor
 from textsobol.sobol.arrays import Array, Integers
+from textsobol.steps import Forwarded, Tick
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,7 +66,7 @@ class MaskedImageModel(MaskedClassifier):
         return [
             key
             if mask.dtype == bool or not np.isin(mask, (0, 1)).all()
-            else driver.mask_keys(mask[None] > 0)[0]
+            else ledger.mask_keys(mask[None] > 0)[0]
             for mask, key in zip(given, mask_keys, strict=True)
         ]
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Differentiable, Method, Problem
 from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
 from textsobol.methods.layers import gradcam
@@ -11,6 +10,7 @@ from textsobol.methods.peers import kernel_shap, lime, partition_shap, permutati
 from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
 from textsobol.methods.rise import rise
 from textsobol.methods.sobol import sobol
+from textsobol.steps import Steps
 
 __all__ = [
     "METHODS",

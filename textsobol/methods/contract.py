@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from textsobol.driver import Ask, Call, MaskedModel, Steps, translate
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.steps import Ask, Call, MaskedModel, Steps, translate
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Differentiable, Problem
+from textsobol.steps import Steps
 
 SAMPLES, NOISE = 80, 0.2  # of SmoothGrad
 STEPS = 80  # of integrated gradients

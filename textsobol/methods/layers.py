@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Differentiable, Problem
 from textsobol.methods.gradients import opened, summed_up
+from textsobol.steps import Steps
 
 if TYPE_CHECKING:
     from torch import Tensor

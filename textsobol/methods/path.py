@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from textsobol.driver import Ask, Steps, T, map_results, mask_keys, translate
+from textsobol.ledger import mask_keys
 from textsobol.methods.contract import FoundPath, Problem
 from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
@@ -15,6 +15,7 @@ from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.config import spread_of
 from textsobol.sobol.masks import all_masks
+from textsobol.steps import Ask, Steps, T, map_results, translate
 
 
 def find_path(

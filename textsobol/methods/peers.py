@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.steps import Steps
 
 _KERNEL_WIDTH = 25.0  # LimeTextExplainer's
 _PARTITION_ROWS = 10  # asked for together: shap's own number

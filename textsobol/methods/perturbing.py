@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.sobol.masks import without_each
+from textsobol.steps import Steps
 
 GREEDY_DELETIONS = 20
 

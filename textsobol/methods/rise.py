@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import piece_rows
+from textsobol.steps import Steps
 
 KEEP = 0.5
 CELLS = (7, 7)  # of the coarse masks on a picture, as in the original

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.caution import warn
-from textsobol.driver import Steps, map_results, translate
+from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.methods.contract import Attribution, FoundPath, Problem
 from textsobol.methods.division import (
     MOST_BASE_MASKS_OF_PAIRS,
@@ -26,11 +25,12 @@ from textsobol.methods.division import (
 from textsobol.methods.path import find_path
 from textsobol.search.budget import BaseMasks
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
-from textsobol.sobol import ConstantScoreWarning, SobolIndices, sobol_steps
+from textsobol.sobol import SobolIndices, sobol_steps
 from textsobol.sobol.arrays import Integers
 from textsobol.sobol.config import make_config
 from textsobol.sobol.designs import Design
 from textsobol.sobol.pairs import pair_indices
+from textsobol.steps import Steps, map_results, translate
 
 _LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
 

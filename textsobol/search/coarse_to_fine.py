@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.scores import flattened, is_constant
+from textsobol.steps import Steps
 
 MAX_PARTS = 8  # of a group
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.sobol.arrays import Array, Floats, Integers
+from textsobol.steps import Steps
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from textsobol.driver import Steps
 from textsobol.sobol.arrays import Floats
 from textsobol.sobol.masks import without_each
+from textsobol.steps import Steps
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 DEPTH = 20  # deletions

@@ -6,26 +6,20 @@ torch. The modules read as the data flows: `config`, `designs`, `masks`, `black_
 (`moderated`, `uncertainty`), `indices`; `api` runs them.
 """
 
-from textsobol.driver import BlackBoxError
 from textsobol.sobol.api import sobol_indices, sobol_steps
 from textsobol.sobol.config import ESTIMATORS
-from textsobol.sobol.designs import DESIGNS, AliasedDesignWarning, Design
+from textsobol.sobol.designs import DESIGNS, Design
 from textsobol.sobol.exact import Hoeffding, hoeffding
-from textsobol.sobol.indices import ConstantScoreWarning, PairIndices, Settings, SobolIndices
-from textsobol.sobol.stopping import UnstableTopWarning
+from textsobol.sobol.indices import PairIndices, Settings, SobolIndices
 
 __all__ = [
     "DESIGNS",
     "ESTIMATORS",
-    "AliasedDesignWarning",
-    "BlackBoxError",
-    "ConstantScoreWarning",
     "Design",
     "Hoeffding",
     "PairIndices",
     "Settings",
     "SobolIndices",
-    "UnstableTopWarning",
     "hoeffding",
     "sobol_indices",
     "sobol_steps",

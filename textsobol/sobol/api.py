@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textsobol import __version__
-from textsobol.caution import warn
-from textsobol.driver import Ask, Steps, ask, mask_keys, run, translate
+from textsobol.driver import run
+from textsobol.errors import ConstantScoreWarning, UnstableTopWarning, warn
+from textsobol.ledger import mask_keys
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.black_box import BlackBoxModel
 from textsobol.sobol.config import Config, Pairs, count_leaders, make_config, pairs_among, spread_of
@@ -20,7 +21,7 @@ from textsobol.sobol.designs import Design, warn_if_aliased
 from textsobol.sobol.estimate import Estimate
 from textsobol.sobol.exact import hoeffding
 from textsobol.sobol.flip import flip_differences
-from textsobol.sobol.indices import ConstantScoreWarning, Settings, SobolIndices, make_result
+from textsobol.sobol.indices import Settings, SobolIndices, make_result
 from textsobol.sobol.masks import (
     all_masks,
     all_present_and_without_each,
@@ -36,7 +37,8 @@ from textsobol.sobol.scores import (
     flattened,
     is_constant,
 )
-from textsobol.sobol.stopping import LEAST_ROWS, UnstableTopWarning, padded, race
+from textsobol.sobol.stopping import LEAST_ROWS, padded, race
+from textsobol.steps import Ask, Steps, ask, translate
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import BlackBoxError, Forwarded, Ledger, Tick
+from textsobol.errors import BlackBoxError
+from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.masks import piece_rows
+from textsobol.steps import Forwarded, Tick
 
 _WANTED = "one score a row, as an array of real numbers (rows,) or (rows, labels)"
 

@@ -9,14 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from textsobol.caution import warn
+from textsobol.errors import AliasedDesignWarning, warn
 from textsobol.sobol.arrays import Array, Floats, Integers
 
 DESIGNS = ("latin", "sobol", "sobol-unscrambled", "halton", "random")
-
-
-class AliasedDesignWarning(UserWarning):
-    """Some features have the same column in a design and cannot be told apart."""
 
 
 class Design:

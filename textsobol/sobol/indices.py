@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.caution import warn
+from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.config import spread_of
 from textsobol.sobol.estimate import Estimate, Samples
@@ -25,10 +25,6 @@ from textsobol.sobol.uncertainty import (
 
 _CLEARLY = 1e-4
 _LEAST_ROWS = 8  # for intervals of jansen and its kin
-
-
-class ConstantScoreWarning(UserWarning):
-    """A score does not vary, so that there is no variance to share out."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from textsobol.driver import PIECE_CELLS
 from textsobol.sobol.arrays import Array, Integers
+from textsobol.steps import PIECE_CELLS
 
 
 def piece_rows(n_features: int) -> int:

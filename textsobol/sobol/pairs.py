@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from textsobol.driver import Steps, ask
 from textsobol.sobol.arrays import Floats, Integers
 from textsobol.sobol.config import pairs_among
 from textsobol.sobol.designs import Design
 from textsobol.sobol.flip import indices_of, moderate_pairs, pair_differences
 from textsobol.sobol.indices import PairIndices, columns_of
 from textsobol.sobol.masks import base_and_flips, pair_flips
+from textsobol.steps import Steps, ask
 
 
 def pair_indices(
@@ -34,7 +34,8 @@ def pair_indices(
             that errors are those of the differences; but no smaller than what a pair has of it.
 
     Example:
-        >>> from textsobol.driver import Ask, run, translate
+        >>> from textsobol.steps import Ask, translate
+        >>> from textsobol.driver import run
         >>> from textsobol.sobol.black_box import BlackBoxModel
         >>> def score(masks):
         ...     return (masks[:, [0]] & masks[:, [2]]) - 0.5 * masks[:, [1]]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textsobol.driver import Steps, ask
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.estimate import Samples
@@ -19,16 +18,13 @@ from textsobol.sobol.flip import flip_differences
 from textsobol.sobol.masks import base_and_flips
 from textsobol.sobol.scores import is_constant
 from textsobol.sobol.uncertainty import interval
+from textsobol.steps import Steps, ask
 
 LEAST_ROWS = 8  # before anything is decided: fewer say too little about their own spread
 _GROWTH = 1.5  # of the rows, from round to round
 _SURE = 0.999  # level of the intervals that decide what is surely not on top
 _RESAMPLES = 1000
 _ROUNDING = 1e-9  # of a mean square: less than single precision can tell
-
-
-class UnstableTopWarning(UserWarning):
-    """The budget ended before it was clear which features are on top."""
 
 
 @dataclass(frozen=True)

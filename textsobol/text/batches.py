@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Forwarded, Tick
 from textsobol.inference import in_evaluation, is_out_of_memory
 from textsobol.sobol.arrays import Floats, Integers
+from textsobol.steps import Forwarded, Tick
 from textsobol.text.tokens import Row
 
 _PADDING = 0.05  # of a row, which may always have so much

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from textsobol.driver import Cost, Engine, Forwarded, Tick
+from textsobol.ledger import Cost
 from textsobol.sobol.arrays import Array
+from textsobol.steps import Engine, Forwarded, Tick
 from textsobol.text.batches import LogitRunner, row_key
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import (

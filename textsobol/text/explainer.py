@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textsobol.driver import Steps, map_results, run, stream
+from textsobol.driver import run, stream
 from textsobol.labels import checked_label
 from textsobol.methods import TEXT_METHODS, Attribution, Method, method_named
 from textsobol.methods.division import Wanted, check_sobol_budget, n_pairs_among
@@ -18,6 +18,7 @@ from textsobol.methods.settings import SOBOL_DEFAULTS, checked_options, method_b
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
+from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import Text, check_keep, checked_texts, default_budget

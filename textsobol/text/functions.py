@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Forwarded, Tick
 from textsobol.sobol.arrays import Floats
+from textsobol.steps import Forwarded, Tick
 from textsobol.text.classifiers import Prepared
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.words import Span

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import BlackBoxError, Engine
+from textsobol.errors import BlackBoxError
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
 from textsobol.sobol.arrays import Array, Integers
+from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
 from textsobol.text.embeddings import embedded
 from textsobol.text.inputs import Text

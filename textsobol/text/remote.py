@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.driver import Forwarded, Tick
-from textsobol.endpoints.answers import AnswerReader, LabelMismatchError
-from textsobol.endpoints.client import RemoteCost, RemoteError
+from textsobol.endpoints.answers import AnswerReader
+from textsobol.endpoints.client import RemoteCost
 from textsobol.endpoints.model import Remote
+from textsobol.errors import LabelMismatchError, RemoteError
+from textsobol.steps import Forwarded, Tick
 from textsobol.text.classifiers import Prepared
 from textsobol.text.functions import FunctionClassifier
 from textsobol.text.words import Span

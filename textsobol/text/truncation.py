@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textsobol.caution import warn
+from textsobol.errors import WindowWarning, warn
 from textsobol.text.classifiers import Classifier
 from textsobol.text.records import Word
 from textsobol.text.tokens import plain_ids, untouched
 from textsobol.text.words import Segmenter, Span, checked_spans
-
-
-class WindowWarning(UserWarning):
-    """A text is longer than what the model can see."""
 
 
 def visible_words(
