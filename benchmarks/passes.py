@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ def explained(
         problem = model.with_target(label or model.prediction).problem()
         yield from problem.score(problem.whole)
         model.ledger.budget = budget or None
-        method: Any = METHODS[way.method].steps
-        return (yield from method(problem, budget=budget, seed=seed, **way.options))
+        method: Any = replace(METHODS[way.method], **way.options)  # type: ignore[type-var]
+        return (yield from method.attribute(problem, budget=budget, seed=seed))
 
     model.ledger.restart()
     found = run(steps())

@@ -41,5 +41,4 @@ class Way:
 
     def budget(self, n_features: int) -> int | None:
         """Masks that may be scored; ``None`` where options say so."""
-        natural = METHODS[self.method].natural
-        return natural(n_features) if natural else None
+        return METHODS[self.method].natural_masks(n_features)

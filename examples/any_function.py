@@ -18,5 +18,5 @@ def urgency(texts: list[str]) -> list[float]:
     return points
 
 
-explainer = TextExplainer(urgency, labels=["urgency"])
+explainer = TextExplainer(urgency, label_names=["urgency"])
 print(explainer("This is not urgent, but please call back immediately if the server is down!!"))

@@ -33,7 +33,7 @@ with table.open("w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)
     writer.writerows([("id", "text"), *((f"review-{k}", text) for k, text in enumerate(REVIEWS))])
 
-# From the command line: textsobol explain reviews.csv --id-column id --out explained/
+# From the command line: textsobol corpus reviews.csv --id-column id --out explained/
 explained = TextExplainer().dataset(table, id_column="id", out=asked.out / "explained", seed=0)
 for name, explanation in explained.items():
     print(f"{name}  {explanation.prediction}, mostly {explanation.top(1)[0]}")

@@ -10,7 +10,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 
 REVIEW = (
     "A gripping, beautifully acted film, ruined by its dull ending.\n\n"
@@ -27,7 +27,7 @@ asked = parser.parse_args()
 
 explainer = TextExplainer()  # the bundled classifier of film reviews
 # interactions: which of the six strongest words work together?
-explanation = explainer(REVIEW, interactions=6)
+explanation = explainer(REVIEW, method=Sobol(interactions=6))
 explanation.show()
 
 page = asked.out / "review.html"

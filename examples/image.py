@@ -41,7 +41,7 @@ image = Image.open(asked.picture) if asked.picture else drawing()
 if asked.model:
     explainer = ImageExplainer(asked.model)
 else:
-    explainer = ImageExplainer(alarm, labels=["alarm"], grid=(4, 6))
+    explainer = ImageExplainer(alarm, label_names=["alarm"], grid=(4, 6))
 explanation = explainer(image)
 explanation.show()
 

@@ -26,7 +26,7 @@ parser.add_argument("--address", help="of a running cluster; by default Ray is s
 parser.add_argument("--actors", type=int, default=2, help="processes with the model")
 asked = parser.parse_args()
 
-# From the command line: textsobol explain reviews.parquet --out explained/ --engine ray --actors 2
+# From the command line: textsobol corpus reviews.parquet --out explained/ --engine ray --actors 2
 explained = TextExplainer().dataset(
     Dataset.from_dict({"text": REVIEWS}),
     out=asked.out,

@@ -6,7 +6,7 @@ Run:  python examples/report.py            # writes report.html and comparison.h
 import argparse
 from pathlib import Path
 
-from textsobol import TextExplainer, save_comparison, save_report
+from textsobol import Sobol, TextExplainer, save_comparison, save_report
 
 REVIEWS = [
     ("A gripping, beautifully acted film with a wonderful score.", "POSITIVE"),
@@ -33,8 +33,8 @@ save_report(explanations, report, truth=[label for _, label in REVIEWS], title="
 # The same text, with half of its words or most of them kept, and by the paper's estimator.
 ways = {
     "half of the words kept": explanations[4],
-    "most words kept": explainer(texts[4], keep=0.9),
-    "the paper's estimator": explainer(texts[4], estimator="jansen", rows=32),
+    "most words kept": explainer(texts[4], method=Sobol(keep=0.9)),
+    "the paper's estimator": explainer(texts[4], method=Sobol(estimator="jansen", base_masks=32)),
 }
 comparison = asked.out / "comparison.html"
 save_comparison(ways, comparison)

@@ -1,12 +1,13 @@
 """Problems for attribution methods, made of functions of masks, and what methods find in them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from textsobol.driver import run
-from textsobol.methods import Attribution, Problem
+from textsobol.methods import Attribution, Method, Problem, Sobol
 from textsobol.sobol.black_box import BlackBoxModel
 from textsobol.steps import Ask, MaskedModel, Steps
 
@@ -21,13 +22,14 @@ def problem_of(
 
 
 def attribution(
-    method: Callable[..., Steps[Attribution]], problem: Problem, *, budget: int | None, **how: Any
+    method: Method, problem: Problem, *, budget: int | None, seed: int, **options: Any
 ) -> Attribution:
     """What a method finds within a budget."""
+    method = replace(method, **options)  # type: ignore[type-var]
     problem.model.ledger.restart()
     run(_whole(problem.model))
     problem.model.ledger.budget = budget or None
-    return run(method(problem, budget=budget, **how))
+    return run(method.attribute(problem, budget=budget, seed=seed))
 
 
 def _whole(model: MaskedModel) -> Steps[Any]:
@@ -38,3 +40,10 @@ def black_box_of(problem: Problem) -> Callable[..., Any]:
     """The function of masks that a problem was made of."""
     assert isinstance(problem.model, BlackBoxModel)
     return problem.model._black_box
+
+
+def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an explainer: options of `Sobol` go into ``method=``, others stay."""
+    options = {name: value for name, value in settings.items() if name in Sobol().options()}
+    others = {name: value for name, value in settings.items() if name not in options}
+    return {"method": Sobol(**options), **others} if options else others

@@ -24,7 +24,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_text_is_explained(model: str) -> None:
-    result = run(app, ["explain", TEXT, "--model", model, "--label", "LABEL_1"])
+    result = run(app, ["explain", TEXT, "--model", model, "--target", "LABEL_1"])
     assert result.exit_code == 0, result.output
     assert TEXT in result.output
     lines = [line.split() for line in result.output.splitlines()]
@@ -34,7 +34,7 @@ def test_a_text_is_explained(model: str) -> None:
 
 
 def test_a_method_can_be_chosen(model: str) -> None:
-    asked = ["explain", TEXT, "--model", model, "--label", "LABEL_1"]
+    asked = ["explain", TEXT, "--model", model, "--target", "LABEL_1"]
     grouped = run(app, [*asked, "--method", "sobol", "--budget", "8"])
     assert grouped.exit_code == 0, grouped.output
     assert "sobol, " in grouped.output.splitlines()[-1]
@@ -84,7 +84,7 @@ def test_options_reach_the_explainer(model: str) -> None:
         (["explain", "  "], 1, "nothing to explain"),
         (["explain", TEXT, "-m", "./nowhere/at-all"], 1, "there is no such directory"),
         (["explain", "."], 2, "is a directory"),
-        (["explain", TEXT, "-m", "MODEL", "--label", "GOOD"], 1, "analysed: LABEL_0, LABEL_1"),
+        (["explain", TEXT, "-m", "MODEL", "--target", "GOOD"], 1, "analysed: LABEL_0, LABEL_1"),
         (["explain", TEXT, "-m", "MODEL", "--keep", "2"], 1, "between 0 and 1"),
         (["explain", TEXT, "-m", "MODEL", "--budget", "1"], 1, "at least 2 forward passes"),
         (
@@ -116,7 +116,7 @@ def test_help_is_quick_and_loads_no_model_library() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from textsobol.cli import app;"
         "print(CliRunner().invoke(app, ['explain', '--help']).output);"
-        "print('loaded', [m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
+        "print('loaded', [m for m in ('torch', 'transformers') if m in sys.modules])"
     )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -170,7 +170,7 @@ def test_pages_and_plots_are_written(model: str, tmp_path: Path) -> None:
 
 
 def test_one_label_is_explained_against_another(model: str) -> None:
-    asked = ["explain", TEXT, "-m", model, "--label", "LABEL_1", "--against", "LABEL_0"]
+    asked = ["explain", TEXT, "-m", model, "--target", "LABEL_1", "--against", "LABEL_0"]
     result = run(app, asked)
     assert result.exit_code == 0, result.output
     assert "LABEL_1 rather than LABEL_0" in result.output
@@ -208,7 +208,7 @@ def test_files_are_checked_before_the_model_is_asked(options: list[str], message
 @pytest.mark.parametrize("given", [["occlusion", "greedy"], ["occlusion,greedy"]])
 def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> None:
     page = tmp_path / "compared.html"
-    command = ["compare", TEXT, "-m", model, "--label", "LABEL_1", "--html", str(page)]
+    command = ["compare", TEXT, "-m", model, "--target", "LABEL_1", "--html", str(page)]
     result = run(app, [*command, "--methods", "sobol", *given])
     assert result.exit_code == 0, result.output
     lines = [line.split() for line in result.output.splitlines()]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.samples import count, reviews, tiny_model
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.driver import Outcome, run, run_together, stream
 from textsobol.sobol.arrays import Array
 from textsobol.sobol.black_box import BlackBoxModel
@@ -152,7 +152,9 @@ def test_pieces_are_asked_for_together() -> None:
     assert asked == [3]
 
 
-@pytest.mark.parametrize("settings", [{}, {"path": False}, {"budget": 60}, {"method": "lime"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"method": Sobol(path=False)}, {"budget": 60}, {"method": "lime"}]
+)
 def test_explanations_are_those_of_texts_explained_alone(settings: dict[str, Any]) -> None:
     explainer, texts = tiny_model(), reviews(12)
     walks = [explainer.walk(text, **settings) for text in texts]

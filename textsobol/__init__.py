@@ -17,6 +17,7 @@ __all__ = [
     "ImageExplanation",
     "LabelMismatchError",
     "RemoteError",
+    "Sobol",
     "SobolIndices",
     "TextExplainer",
     "TextExplanation",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     )
     from textsobol.image.explainer import ImageExplainer
     from textsobol.image.explanation import ImageExplanation
+    from textsobol.methods import Sobol
     from textsobol.render.files import save_comparison, save_report
     from textsobol.sobol import SobolIndices, sobol_indices
     from textsobol.text.explainer import TextExplainer
@@ -68,6 +70,7 @@ _HOME_OF = {
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
+    "Sobol": "textsobol.methods",
     "SobolIndices": "textsobol.sobol",
     "sobol_indices": "textsobol.sobol",
 }

@@ -69,13 +69,13 @@ class MaskedClassifier:
         return mask_keys
 
     def predict(
-        self, labels: Sequence[str] | int | None = None, label: str | None = None
+        self, targets: Sequence[str] | int | None = None, target: str | None = None
     ) -> Steps[Self]:
         """Ask about the whole input, and choose the labels to analyse.
 
         Args:
-            labels: labels to analyse by name, or so many of the likeliest; by default all.
-            label: one to analyse together with the likeliest.
+            targets: labels to analyse by name, or so many of the likeliest; by default all.
+            target: one to analyse together with the likeliest.
         """
         whole = yield Ask(self, np.ones((1, self.n_features), dtype=bool))
         if whole.shape[1] == 1 and self._activation == "softmax":
@@ -83,10 +83,10 @@ class MaskedClassifier:
         every = disambiguate(self._names(whole.shape[1]))
         shares = probabilities(whole, self._activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
-        if isinstance(labels, int):
-            labels = sorted(every, key=lambda name: -self.probabilities[name])[: max(1, labels)]
-            labels += [label] if label is not None and label not in labels else []
-        self._chosen = chosen_labels(labels, every)
+        if isinstance(targets, int):
+            targets = sorted(every, key=lambda name: -self.probabilities[name])[: max(1, targets)]
+            targets += [target] if target is not None and target not in targets else []
+        self._chosen = chosen_labels(targets, every)
         self.labels = [every[k] for k in self._chosen]
         return self
 
@@ -137,17 +137,18 @@ class MaskedClassifier:
 
         return run(steps())
 
-    def problem(self, label: str | None = None) -> Problem:
-        """What attribution methods see, who are to explain a label."""
+    def problem(self, target: str | None = None, *, is_streamed: bool = False) -> Problem:
+        """What attribution methods see, which are to explain a label."""
         return Problem(
             model=self,
             to_scores=self.to_scores,
             n_labels=len(self.labels),
             differentiable=self.differentiable(),
             plane=self.plane(),
-            target=0 if label is None else self.labels.index(label),
+            target=0 if target is None else self.labels.index(target),
             levels=self.levels(),
             decision=self.decision(),
+            is_streamed=is_streamed,
         )
 
     def decision(self) -> Decision | None:

@@ -32,7 +32,7 @@ class Run:
 
 def command(table: Path, out: Path, *options: str) -> list[str]:
     """A job on a table with ids; files are as large for few texts as for many."""
-    job = ["explain", str(table), "--id-column", "id", "--out", str(out), "--quiet"]
+    job = ["corpus", str(table), "--id-column", "id", "--out", str(out), "--quiet"]
     return [sys.executable, "-m", "textsobol", *job, "--shard-size", "128", *options]
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from benchmarks.tables import markdown
 from textsobol import ConstantScoreWarning
 from textsobol.driver import run
-from textsobol.methods import Attribution, Problem
+from textsobol.methods import Attribution, Problem, Sobol
 from textsobol.methods.contract import Decision
-from textsobol.methods.sobol import sobol
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.black_box import BlackBoxModel
@@ -72,7 +71,7 @@ def _steps(
     problem = Problem(model, lambda outputs: outputs, 1, decision=decision)
     yield from problem.score(problem.whole)
     budget = model.ledger.budget = default_budget(n_words)
-    return (yield from sobol(problem, budget=budget, seed=seed, keep=keep, path=True))
+    return (yield from Sobol(keep=keep).attribute(problem, budget=budget, seed=seed))
 
 
 def _only_column(outputs: Floats) -> Floats:

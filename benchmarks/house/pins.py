@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol import ImageExplainer, TextExplainer, save_comparison, save_report
+from textsobol import ImageExplainer, Sobol, TextExplainer, save_comparison, save_report
 
 _SENTENCES = (
     "A gripping, beautifully acted film, ruined by its dull ending.",
@@ -46,20 +46,20 @@ def texts() -> list[str]:
 # Settings of a call, and how many of the texts they are tried on.
 _CALLS: dict[str, tuple[int, dict[str, Any]]] = {
     "default": (40, {}),
-    "no path": (40, {"path": False}),
-    "label": (10, {"label": "POSITIVE"}),
-    "keep 0.9": (20, {"keep": 0.9}),
+    "no path": (40, {"method": Sobol(path=False)}),
+    "label": (10, {"target": "POSITIVE"}),
+    "keep 0.9": (20, {"method": Sobol(keep=0.9)}),
     "seed 7": (20, {"seed": 7}),
     "budget 200": (20, {"budget": 200}),
     "budget 24": (20, {"budget": 24}),
     "budget 5": (20, {"budget": 5}),
-    "flip": (20, {"estimator": "flip", "rows": 4}),
-    "jansen": (10, {"estimator": "jansen", "rows": 8, "sign": "occlusion"}),
-    "saltelli": (5, {"estimator": "saltelli", "rows": 8, "design": "halton"}),
-    "unscrambled": (5, {"estimator": "jansen", "rows": 8, "design": "sobol-unscrambled"}),
-    "unsigned": (5, {"sign": None}),
-    "interactions": (10, {"interactions": 4}),
-    "precision": (10, {"precision": 0.9, "stable_top": 2}),
+    "flip": (20, {"method": Sobol("flip", base_masks=4)}),
+    "jansen": (10, {"method": Sobol("jansen", base_masks=8, sign="occlusion")}),
+    "saltelli": (5, {"method": Sobol("saltelli", "halton", base_masks=8)}),
+    "unscrambled": (5, {"method": Sobol("jansen", "sobol-unscrambled", base_masks=8)}),
+    "unsigned": (5, {"method": Sobol(sign=None)}),
+    "interactions": (10, {"method": Sobol(interactions=4)}),
+    "precision": (10, {"method": Sobol(precision=0.9, stable_top=2)}),
     "occlusion": (20, {"method": "occlusion"}),
     "rise": (10, {"method": "rise", "budget": 100}),
     "lime": (10, {"method": "lime", "budget": 100}),
@@ -103,7 +103,7 @@ def _explanations() -> Iterator[tuple[str, Any]]:
         explainer = TextExplainer(progress=False, **how)
         for number, text in enumerate(texts()[:10]):
             yield f"model, {name}, {number}", _plain(explainer(text))
-    explainer = TextExplainer(_three, labels=["a", "b", "c"], progress=False)
+    explainer = TextExplainer(_three, label_names=["a", "b", "c"], progress=False)
     for number, text in enumerate(texts()[:20]):
         found = explainer(text)
         yield f"function, {number}", _plain(found)
@@ -133,7 +133,7 @@ def _pages() -> Iterator[tuple[str, Any]]:
             yield f"page, {number}", _digest((out / "one.html").read_text())
         save_report(found, out / "report.html")
         yield "report", _digest((out / "report.html").read_text())
-        both = {"half": found[0], "most": explainer(texts()[0], keep=0.9)}
+        both = {"half": found[0], "most": explainer(texts()[0], method=Sobol(keep=0.9))}
         save_comparison(both, out / "both.html")
         yield "comparison", _digest((out / "both.html").read_text())
 
@@ -191,10 +191,10 @@ def _maps() -> Iterator[tuple[str, Any]]:
         left, right = pictures[:, :, :12].mean(axis=(1, 2, 3)), pictures[:, 8:, 12:, 1].max((1, 2))
         return np.stack([left * right, right - left, left**2], 1)
 
-    explainer = ImageExplainer(model, labels=["a", "b", "c"], grid=(4, 4), progress=False)
+    explainer = ImageExplainer(model, label_names=["a", "b", "c"], grid=(4, 4), progress=False)
     calls: dict[str, dict[str, Any]] = {
         "default": {},
-        "jansen": {"estimator": "jansen", "rows": 8, "keep": None},
+        "jansen": {"method": Sobol("jansen", base_masks=8, keep=None)},
         "budget": {"budget": 60},
         "occlusion": {"method": "occlusion"},
         "rise": {"method": "rise", "budget": 60},
@@ -218,6 +218,7 @@ def _plain(explanation: Any) -> Any:
     data = json.loads(json.dumps(explanation.to_dict()))
     data["cost"].pop("seconds", None)
     data["settings"].pop("versions", None)
+    data["settings"].pop("quantity", None)
     data.pop("image", None)
     return data
 

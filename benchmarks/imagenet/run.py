@@ -70,7 +70,7 @@ class Setup:
         return ImageExplainer(
             self._by_engine(self.model.module if module is None else module),
             preprocess=self.model.preprocess,
-            labels=self.names,
+            label_names=self.names,
             grid=self.grid,
             score=self.score,
             batch=self.batch,
@@ -118,7 +118,7 @@ class Picture:
 
     def game_for(self, way: PictureWay) -> MaskedImageModel:
         """The pixels for methods that score them, the cells of the grid for others."""
-        return self.pixels if METHODS[way.method].finest else self._cells
+        return self.pixels if METHODS[way.method].scores_pixels else self._cells
 
     def maps(self, way: PictureWay, seed: int) -> Maps:
         """A map for each kind of score."""

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.imagenet.data import Photo
 from benchmarks.imagenet.run import Setup
 from benchmarks.measuring import megabytes_added, seconds
+from textsobol import Sobol
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -127,7 +128,9 @@ def overhead(setup: Setup, photo: Photo, base_rows: int, repeats: int) -> Overhe
 
     def explain() -> None:
         explanation = explainer(
-            image, keep=None, estimator="jansen", rows=base_rows, sign=None, labels=1
+            image,
+            method=Sobol(keep=None, estimator="jansen", base_masks=base_rows, sign=None),
+            targets=1,
         )
         cost.update(explanation.cost)
 

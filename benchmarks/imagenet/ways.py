@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.ways import METHODS, Way
-from textsobol.methods.gradients import SAMPLES, STEPS
+from textsobol.methods import IntegratedGradients, SmoothGrad
 
 PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base rows N of the paper's ablation
 FLIP_ROWS = (4, 8, 16, 32)
@@ -28,7 +28,10 @@ NAMES = (
     "jansen",
     "flip",
 )
-_GRADIENT_PASSES = {"smoothgrad": SAMPLES, "integrated_gradients": STEPS}
+_GRADIENT_PASSES = {
+    SmoothGrad.name: SmoothGrad.samples,
+    IntegratedGradients.name: IntegratedGradients.n_steps,
+}
 _BACKWARD = 3  # a pass with its gradient takes about as long as so many without
 
 
@@ -107,7 +110,7 @@ def flip(rows: int, n_cells: int, scores: Sequence[str] = _FLIP_SCORES) -> Pictu
     return PictureWay(
         **_sobol("flip", "flip", scores, rows, passes),
         keep=0.5,
-        options={"estimator": "flip", "keep": 0.5, "rows": rows},
+        options={"estimator": "flip", "keep": 0.5, "path": False, "base_masks": rows},
         designs={"flip": passes},
     )
 
@@ -149,7 +152,7 @@ def _other(name: str, n_cells: int) -> PictureWay:
     if method.kind == "white box":
         rows = _BACKWARD * _GRADIENT_PASSES.get(name, 1)
     else:
-        rows = method.natural(n_cells) if method.natural else 0
+        rows = method.natural_masks(n_cells) or 0
     return PictureWay(method=name, names=(name,), titles=(method.title,), designs={name: rows})
 
 
@@ -163,7 +166,8 @@ def _jansen(
             "estimator": "jansen",
             "design": "sobol",
             "keep": None,
-            "rows": rows,
+            "path": False,
+            "base_masks": rows,
             "sign": sign,
         },
         designs={"jansen": passes, **on_top},

@@ -17,7 +17,7 @@ from benchmarks.imdb.data import Review
 from benchmarks.reporting import Line, decimal, interval, mean_with_interval
 from benchmarks.runner import progress_bar, seed_of
 from benchmarks.store import Store
-from textsobol import TextExplainer, TextExplanation
+from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.sobol.arrays import Floats
 
 BASE_MASKS = 400  # of the truth
@@ -80,10 +80,8 @@ def find_truth(
     """Explain reviews with many base masks, where that is not done yet."""
 
     def explain(review: Review) -> Mapping[str, Any]:
-        found = explainer(
-            review.text, estimator="flip", rows=base_masks, path=False,
-            seed=seed_of(review, seed + 1),
-        )  # fmt: skip
+        method = Sobol(estimator="flip", base_masks=base_masks, path=False)
+        found = explainer(review.text, method=method, seed=seed_of(review, seed + 1))
         return {name: _rounded(_values(found, name)) for name in MEASURES} | _cost(found)
 
     _fill(store, reviews, explain, model=model, what="reviews, the truth")

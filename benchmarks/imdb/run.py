@@ -13,7 +13,7 @@ from benchmarks.provenance import command_of, versions_of, weights_of, without_p
 from benchmarks.runner import fill, seed_of
 from benchmarks.store import Store
 from textsobol import TextExplainer
-from textsobol.methods.perturbing import GREEDY_DELETIONS
+from textsobol.methods import Greedy
 from textsobol.metrics.faithfulness import STEPS, Faithfulness, faithfulness
 from textsobol.sobol.arrays import Floats
 from textsobol.text.masked_model import MaskedTextModel
@@ -72,7 +72,7 @@ def settings_of(
         "max_words": max_words,
         "deletions": STEPS,
         "paper_rows": PAPER_ROWS,
-        "greedy_deletions": GREEDY_DELETIONS,
+        "greedy_deletions": Greedy.deletions,
         "versions": versions_of([*_PACKAGES, *packages]),
         "_command": command_of("benchmarks.imdb"),
         "_started": time.strftime("%Y-%m-%d"),

@@ -32,11 +32,11 @@ class WordWay(Way):
         return "search" if PATH in self.scores else METHODS[self.method].kind
 
     def budget(self, n_features: int) -> int | None:
-        """Masks that may be scored; ``None`` where ``rows`` say so."""
-        if "rows" in self.options or self.rows_per_word is None:
+        """Masks that may be scored; ``None`` where ``base_masks`` say so."""
+        if "base_masks" in self.options or self.rows_per_word is None:
             return super().budget(n_features)
         # As many as `flip` has: base rows, their flips, and the whole text.
-        least = METHODS[self.method].least(n_features)
+        least = METHODS[self.method].least_masks(n_features)
         return max(least, 1 + self.rows_per_word * (n_features + 1))
 
     def planned(self, n_words: int) -> int:
@@ -44,7 +44,9 @@ class WordWay(Way):
         budget = self.budget(n_words)
         if budget:
             return budget
-        return int(self.options.get("rows", 1)) * (n_words + 1) if self.method == "sobol" else 50
+        return (
+            int(self.options.get("base_masks", 1)) * (n_words + 1) if self.method == "sobol" else 50
+        )
 
 
 def ways(
@@ -78,7 +80,7 @@ def ways(
             found += [_jansen(rate) for rate in keep]
         elif name not in all_names():
             raise SystemExit(f"unknown method {name!r}; known: {', '.join(all_names())}")
-        elif METHODS[name].natural is None:
+        elif METHODS[name].natural_masks(1) is None:
             found += [_other(name, f"{name}-{rows}", rows) for rows in rows_per_word]
         else:
             found.append(_other(name, name, None))
@@ -87,7 +89,7 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    others = [name for name, method in METHODS.items() if not method.pictures_only]
+    others = [name for name, method in METHODS.items() if not method.is_for_pictures]
     return [*ESTIMATORS, PATH, SHARED, *(name for name in others if name != "sobol")]
 
 
@@ -97,7 +99,9 @@ def _other(method: str, name: str, rows: int | None) -> WordWay:
 
 
 def _flip(keep: float, rows: int) -> WordWay:
-    return _sobol(f"flip-{rows}", "flip", keep, rows, {"estimator": "flip", "rows": rows})
+    return _sobol(
+        f"flip-{rows}", "flip", keep, rows, {"estimator": "flip", "base_masks": rows, "path": False}
+    )
 
 
 def _path(rows: int) -> WordWay:
@@ -120,7 +124,13 @@ def _explanation(name: str, title: str, score: str, rows: int) -> WordWay:
 def _jansen(keep: float) -> WordWay:
     # The paper's: a thresholded Sobol' sequence (scrambled here, not in the authors' code), and the
     # sign from occlusion.
-    options = {"estimator": "jansen", "rows": PAPER_ROWS, "design": "sobol", "sign": "occlusion"}
+    options = {
+        "estimator": "jansen",
+        "base_masks": PAPER_ROWS,
+        "design": "sobol",
+        "sign": "occlusion",
+        "path": False,
+    }
     return _sobol("jansen", "the paper's", keep, None, options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from textsobol.methods.contract import Attribution, Problem
+from textsobol.methods import Attribution, Method, Problem
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.steps import Steps
 
@@ -23,14 +23,30 @@ class Scored:
     score: Callable[[Array], Floats]
 
 
-def called_back(
-    function: Callable[..., Attribution],
-) -> Callable[..., Steps[Attribution]]:
-    """The steps of a function from a `Scored`, ``budget=`` and ``seed=`` to an `Attribution`."""
+@dataclass(frozen=True)
+class Callback(Method):
+    """A function of a `Scored`, ``budget=`` and ``seed=`` to an `Attribution`, as a method.
 
-    def steps(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+    Attributes:
+        name: see `Method`.
+        title: see `Method`.
+        function: the function.
+        least: masks that it needs at least; by default the whole input and the empty one.
+    """
+
+    name: str
+    title: str
+    function: Callable[..., Attribution]
+    least: Callable[[int], int] = lambda d: 2
+
+    quantity = "Shapley value"
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
         return problem.call(
-            lambda score: function(Scored(problem.n_features, score), budget=budget, seed=seed)
+            lambda score: self.function(Scored(problem.n_features, score), budget=budget, seed=seed)
         )
 
-    return steps
+    def least_masks(self, n_features: int) -> int:
+        """See `Method.least_masks`."""
+        return self.least_masks(n_features)

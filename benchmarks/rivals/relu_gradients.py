@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textsobol.methods import Attribution, Differentiable, Problem
-from textsobol.methods.gradients import opened, summed_up
+from textsobol.methods.gradients import GradientMethod, open_model, sum_by_feature
 from textsobol.steps import Steps
 
 if TYPE_CHECKING:
@@ -15,30 +16,47 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 
-def guided_backprop(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+class _ChangedBackprop(GradientMethod):
+    """Absolute gradients of a network whose ReLUs captum has changed."""
+
+    quantity = "absolute gradient"
+    is_for_pictures = True
+    captum_name: str
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+        _, model = open_model(problem)
+        changed = _with_plain_relus(model)
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            with warnings.catch_warnings():
+                # captum says that it sets hooks; they are on a copy.
+                warnings.simplefilter("ignore")
+                method = getattr(captum, self.captum_name)(changed)
+                return method.attribute(model.inputs, target=label).abs()
+
+        return (yield from sum_by_feature(problem, attribute, passes=1, is_signed=False))
+
+
+@dataclass(frozen=True)
+class GuidedBackprop(_ChangedBackprop):
     """Absolute gradient that only flows where it and the activation are positive.
 
     Springenberg et al. 2014, Striving for simplicity.
     """
-    return _changed_backprop(problem, "GuidedBackprop")
+
+    name = "guided_backprop"
+    title = "Guided backprop"
+    captum_name = "GuidedBackprop"
 
 
-def deconvnet(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+@dataclass(frozen=True)
+class Deconvnet(_ChangedBackprop):
     """Absolute gradient that only flows where it is positive (Zeiler & Fergus 2014)."""
-    return _changed_backprop(problem, "Deconvolution")
 
-
-def _changed_backprop(problem: Problem, name: str) -> Steps[Attribution]:
-    _, model = opened(problem)
-    changed = _with_plain_relus(model)
-
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        with warnings.catch_warnings():
-            # captum says that it sets hooks; they are on a copy.
-            warnings.simplefilter("ignore")
-            return getattr(captum, name)(changed).attribute(model.inputs, target=label).abs()
-
-    return (yield from summed_up(problem, attribute, passes=1))
+    name = "deconvnet"
+    title = "Deconvnet"
+    captum_name = "Deconvolution"
 
 
 def _with_plain_relus(model: Differentiable) -> Module:

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
-from textsobol import TextExplainer, TextExplanation
+from textsobol import Sobol, TextExplainer, TextExplanation
 
 
 def largest_difference(one: TextExplanation, other: TextExplanation) -> float:
@@ -49,9 +49,9 @@ def main() -> None:
     texts = reviews(arguments.data, around=50, number=arguments.texts)
     largest = dict.fromkeys(ways, 0.0)
     for text in texts:
-        expected = default(text, method="sobol", rows=2)
+        expected = default(text, method=Sobol(base_masks=2))
         for name, explainer in ways.items():
-            difference = largest_difference(expected, explainer(text, method="sobol", rows=2))
+            difference = largest_difference(expected, explainer(text, method=Sobol(base_masks=2)))
             largest[name] = max(largest[name], difference)
     lines = [[name, f"{difference:.1e}"] for name, difference in largest.items()]
     print(markdown([f"{len(texts)} reviews", "largest difference of a score"], lines))

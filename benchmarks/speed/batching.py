@@ -14,7 +14,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 import textsobol.models.bilstm  # noqa: F401  (makes the Auto classes know it)
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.models import BUNDLED
 
 
@@ -37,9 +37,9 @@ def main() -> None:
         explainers[name] = TextExplainer(model, tokenizer, batch_tokens=size, progress=False)
     lines, slowest = [], 0.0
     for name, explainer in explainers.items():
-        explainer(text, method="sobol", rows=1)  # first-use costs
+        explainer(text, method=Sobol(base_masks=1))  # first-use costs
         start = time.perf_counter()
-        explanation = explainer(text, method="sobol", rows=4)
+        explanation = explainer(text, method=Sobol(base_masks=4))
         seconds = time.perf_counter() - start
         slowest = slowest or seconds
         padding = f"{100 * explanation.cost['padding']:.2f} %"

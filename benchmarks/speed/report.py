@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.render.report import report_html
 
 # Jumps from screen to screen; the time until the browser has painted each.
@@ -40,7 +40,7 @@ def main() -> None:
     options.add_argument("--number", type=int, default=500, help="reviews (default: 500)")
     asked = options.parse_args()
     texts = reviews(asked.data, around=230, number=asked.number)
-    different = list(TextExplainer(asked.model).many(texts, rows=2))
+    different = list(TextExplainer(asked.model).many(texts, method=Sobol(base_masks=2)))
     explanations = [different[k % len(different)] for k in range(asked.number)]
     start = time.perf_counter()
     html = report_html(explanations)

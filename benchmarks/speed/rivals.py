@@ -20,7 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
-from textsobol import TextExplainer, TextExplanation
+from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.outputs import probabilities
 from textsobol.text.loading import as_classifier
 
@@ -88,7 +88,9 @@ def main() -> None:
         "interpreto, batches of 32": interpretos(model, tokenizer, 32),
         "ours, jansen, mask": ours(mask, **jansen),
         "ours, jansen, delete": ours(delete, **jansen),
-        "ours, flip, 4 base rows, delete": ours(delete, estimator="flip", rows=4),
+        "ours, flip, 4 base rows, delete": ours(
+            delete, method=Sobol(estimator="flip", base_masks=4)
+        ),
     }
     forwarded = 0
 

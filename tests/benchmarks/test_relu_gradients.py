@@ -27,7 +27,7 @@ def map_of(method: str, explainer: ImageExplainer, label: str) -> Floats:
 def test_only_pixels_where_the_network_looks_have_a_score(method: str) -> None:
     model = Spot(nn.ReLU(inplace=True)).train()
     before = {name: values.clone() for name, values in model.state_dict().items()}
-    explainer = ImageExplainer(model, labels=["spot", "none"], progress=False)
+    explainer = ImageExplainer(model, label_names=["spot", "none"], progress=False)
     found = map_of(method, explainer, "spot")
     inside = np.zeros((16, 20), dtype=bool)
     inside[3:9, 9:17] = True  # the window and what its 3 x 3 convolution sees
@@ -64,7 +64,7 @@ def test_gradients_of_relu6_are_changed_as_those_of_relu(method: str) -> None:
     def negative_half(relu: nn.Module) -> Floats:
         model = Spot(relu)
         model.squeezed.weight.data[:, 0] *= -1
-        explainer = ImageExplainer(model, labels=["spot", "none"], progress=False)
+        explainer = ImageExplainer(model, label_names=["spot", "none"], progress=False)
         return map_of(method, explainer, "spot")
 
     plain, with_ceiling = negative_half(nn.ReLU()), negative_half(nn.ReLU6())
@@ -84,7 +84,7 @@ def test_gradients_of_relu6_are_changed_as_those_of_relu(method: str) -> None:
 def test_deconvnet_lets_gradients_flow_where_nothing_is_active(relu: type[nn.Module]) -> None:
     model = Spot(relu())
     nn.init.constant_(cast(torch.Tensor, model.conv.bias), -10.0)  # no activation anywhere
-    explainer = ImageExplainer(model, labels=["spot", "none"], progress=False)
+    explainer = ImageExplainer(model, label_names=["spot", "none"], progress=False)
     maps = {method: map_of(method, explainer, "spot") for method in METHODS}
     assert maps["guided_backprop"].max() == 0
     assert maps["deconvnet"].max() > 0

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.imdb.ways import all_names, ways
 from benchmarks.passes import explained
 from benchmarks.rivals import RIVALS
-from benchmarks.rivals.callback import called_back
+from benchmarks.rivals.callback import Callback
 from benchmarks.rivals.shapiq_shapley import proxyspex, shapiq_kernel, shapiq_svarm
 from tests.methods import contract
 from tests.methods.test_peers import ends, shapley, tangled
@@ -26,7 +26,7 @@ SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex"]
 
 
 def found(name: str, game: Problem, budget: int, seed: int = 0) -> Floats:
-    return attribution(RIVALS[name].steps, game, budget=budget, seed=seed).scores
+    return attribution(RIVALS[name], game, budget=budget, seed=seed).scores
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
@@ -106,12 +106,12 @@ def test_shapiqs_are_shapiqs_own_answers(budget: int) -> None:
 
     for method, own in [(shapiq_kernel, shapiq.KernelSHAP), (shapiq_svarm, shapiq.SVARM)]:
         expected = own(n=10, random_state=7).approximate(budget, first).get_n_order_values(1)
-        scores = attribution(called_back(method), game, budget=budget, seed=7).scores[:, 1]
+        scores = attribution(Callback("", "", method), game, budget=budget, seed=7).scores[:, 1]
         np.testing.assert_allclose(scores, expected, atol=1e-10)
     if budget > 40:
         spex = shapiq.ProxySPEX(n=10, index="SV", max_order=1, random_state=7)
         expected = spex.approximate(budget, first).get_n_order_values(1)
-        scores = attribution(called_back(proxyspex), game, budget=budget, seed=7).scores[:, 1]
+        scores = attribution(Callback("", "", proxyspex), game, budget=budget, seed=7).scores[:, 1]
         np.testing.assert_allclose(scores, expected, atol=1e-10)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.text.tiny import counting_bert, tokenizer
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 
 pytest.importorskip("datasets", reason="the dev extra is not installed")
 
@@ -41,7 +41,7 @@ def run(module: str, *arguments: str) -> str:
 
 
 def sentiment_of(path: Path) -> Any:
-    explanation = TextExplainer(path)("this film is good not bad", rows=4)
+    explanation = TextExplainer(path)("this film is good not bad", method=Sobol(base_masks=4))
     return explanation.for_label("POSITIVE").top(2)
 
 

@@ -25,7 +25,7 @@ def count(texts: list[str]) -> list[list[float]]:
 
 
 def counting() -> TextExplainer:
-    return TextExplainer(count, labels=["bad", "good"], progress=False)
+    return TextExplainer(count, label_names=["bad", "good"], progress=False)
 
 
 def tiny_model() -> TextExplainer:

@@ -1,4 +1,4 @@
-"""``textsobol explain --out`` and ``textsobol report``."""
+"""``textsobol corpus`` and ``textsobol report``."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def said(result: object) -> str:
 
 def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "explained"
-    command = ["explain", str(table), "-m", model, "--out", str(out), "--column", "review"]
+    command = ["corpus", str(table), "-m", model, "--out", str(out), "--column", "review"]
     command += ["--id-column", "name", "--shard-size", "4", "--budget", "70", "--seed", "3"]
     done = run(app, command)
     assert done.exit_code == 3, done.output
@@ -78,7 +78,7 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
 
 def test_all_fine_is_0_and_quiet_says_only_the_end(model: str, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "two.csv", [{"text": text} for text in reviews(2)])
-    done = run(app, ["explain", str(table), "-m", model, "--out", str(tmp_path / "out"), "-q"])
+    done = run(app, ["corpus", str(table), "-m", model, "--out", str(tmp_path / "out"), "-q"])
     assert done.exit_code == 0
     assert said(done).startswith("explained 2 of 2 texts in")
     assert done.stdout == ""
@@ -87,13 +87,14 @@ def test_all_fine_is_0_and_quiet_says_only_the_end(model: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["TABLE"], 2, "holds many texts: give --out DIRECTORY"),
-        (["TABLE", "--out", "OUT", "--html", "a.html"], 2, "--html is for one text"),
-        (["TABLE", "--out", "OUT", "--json"], 2, "--json is for one text"),
+        (["TABLE"], 2, "Missing option '--out'"),
+        (["TABLE", "--out", "OUT", "--html", "a.html"], 2, "No such option: --html"),
+        (["TABLE", "--out", "OUT", "--keep", "2"], 1, "keep=2.0: the probability that a word"),
+        (["TABLE", "--out", "OUT", "--method", "gradcam"], 1, "explains pictures only"),
         (["TABLE", "--out", "OUT", "-m", "MODEL"], 1, "no column 'text'; it has name, review"),
         (["nothing.csv", "--out", "OUT", "-m", "nowhere"], 1, "there is no file 'nothing.csv'"),
         (["some/where", "--out", "OUT", "-m", "MODEL"], 1, "of a hub data set, give the split"),
-        (["--out", "OUT"], 2, "--out needs a file of texts"),
+        (["--out", "OUT"], 2, "Missing argument"),
         (["TABLE", "--out", "TABLE", "--column", "review", "-m", "MODEL"], 1, "is a file"),
     ],
 )
@@ -101,9 +102,15 @@ def test_what_is_wrong_is_told(
     model: str, table: Path, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
     names = {"TABLE": str(table), "OUT": str(tmp_path / "out"), "MODEL": model}
-    result = run(app, ["explain", *(names.get(a, a) for a in arguments)])
+    result = run(app, ["corpus", *(names.get(a, a) for a in arguments)])
     assert result.exit_code == code, result.output
     assert message in " ".join(result.output.replace("\u2502", " ").split())
+
+
+def test_one_text_and_many_are_told_apart(model: str, table: Path) -> None:
+    result = run(app, ["explain", str(table), "-m", model])
+    assert result.exit_code == 2
+    assert "holds many texts: textsobol corpus" in " ".join(result.output.split())
 
 
 def test_a_report_needs_a_job(tmp_path: Path) -> None:
@@ -116,7 +123,7 @@ def test_a_job_that_is_not_finished_can_be_reported(
     model: str, table: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    run(app, ["explain", str(table), "-m", model, "--out", str(out), "--column", "review",
+    run(app, ["corpus", str(table), "-m", model, "--out", str(out), "--column", "review",
               "--shard-size", "6", "--budget", "70"])  # fmt: skip
     (out / "shard-00001.parquet").unlink()
     manifest = json.loads((out / "_manifest.json").read_text())

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv
-from textsobol import TextExplainer, read_explanations
+from textsobol import Sobol, TextExplainer, read_explanations
 from textsobol.corpus.shard import text_seed
 from textsobol.corpus.shards import Shards
 
@@ -55,10 +55,12 @@ def test_texts_come_in_many_forms(tmp_path: Path, form: str) -> None:
 def test_a_text_gets_what_it_would_get_alone(tmp_path: Path) -> None:
     explainer, texts = tiny_model(), reviews(20)
     data = datasets.Dataset.from_dict({"text": texts})
-    found = explainer.dataset(data, out=tmp_path, shard_size=8, seed=5, interactions=2)
+    found = explainer.dataset(
+        data, out=tmp_path, shard_size=8, seed=5, method=Sobol(interactions=2)
+    )
     assert len(found) == 20
     for name, one in found.items():
-        alone = explainer(texts[int(name)], seed=text_seed(5, name), interactions=2)
+        alone = explainer(texts[int(name)], seed=text_seed(5, name), method=Sobol(interactions=2))
         assert one.settings == alone.settings
         assert {**one.cost, "seconds": 0, "padding": 0} == {
             **alone.cost,
@@ -119,7 +121,7 @@ def test_what_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
         return count(asked)
 
     data = datasets.Dataset.from_dict({"text": texts})
-    found = TextExplainer(sometimes, labels=["bad", "good"]).dataset(data, out=tmp_path)
+    found = TextExplainer(sometimes, label_names=["bad", "good"]).dataset(data, out=tmp_path)
     assert (found.texts, found.failed, len(found)) == (7, 5, 2)
     errors = dict(found.failures())
     assert list(errors) == ["1", "3", "4", "5", "6"]
@@ -138,7 +140,7 @@ def test_failures_can_be_tried_again(tmp_path: Path) -> None:
             raise TimeoutError("no answer")
         return count(texts)
 
-    explainer = TextExplainer(endpoint, labels=["bad", "good"], progress=False)
+    explainer = TextExplainer(endpoint, label_names=["bad", "good"], progress=False)
     data = datasets.Dataset.from_dict({"text": ["good", "bad film", "good good", "bad"]})
     job: dict[str, Any] = {"out": tmp_path, "shard_size": 2}
     assert explainer.dataset(data, **job).failed == 1
@@ -152,7 +154,7 @@ def test_failures_can_be_tried_again(tmp_path: Path) -> None:
 def test_a_job_in_which_nothing_works_stops_and_records_nothing(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(20)})
     with pytest.raises(RuntimeError, match=r"all of 16 texts failed.*'great' is not known"):
-        counting().dataset(data, out=tmp_path, label="great")
+        counting().dataset(data, out=tmp_path, target="great")
     assert read_explanations(tmp_path).texts == 0
 
 

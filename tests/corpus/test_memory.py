@@ -42,7 +42,7 @@ def test_fewer_long_texts_are_under_way_than_short_ones(
     monkeypatch.setattr(shard, "_walk", watched)
 
     data = datasets.Dataset.from_dict({"text": ["good " + "film " * (n_words - 1)] * (at_once + 2)})
-    explainer = TextExplainer(counted, labels=["bad", "good"], progress=False)
+    explainer = TextExplainer(counted, label_names=["bad", "good"], progress=False)
     explainer.dataset(data, out=tmp_path, shard_size=200, method="occlusion")
     assert max(seen) == at_once
 

@@ -59,12 +59,12 @@ def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
     deadly.__name__ = alive.__name__ = "counting"
     data = datasets.Dataset.from_dict({"text": reviews(16)})
     labels = ["bad", "good"]
-    there = TextExplainer(deadly, labels=labels).dataset(
+    there = TextExplainer(deadly, label_names=labels).dataset(
         data, out=tmp_path / "there", shard_size=2, engine="ray", actors=2
     )
     assert killed.exists()
     assert (there.texts, there.failed) == (16, 0)
-    TextExplainer(alive, labels=labels).dataset(data, out=tmp_path / "here", shard_size=2)
+    TextExplainer(alive, label_names=labels).dataset(data, out=tmp_path / "here", shard_size=2)
     assert content(tmp_path / "there") == content(tmp_path / "here")
 
 
@@ -76,7 +76,7 @@ def test_actors_hold_little_memory(tmp_path: Path) -> None:
         return count(texts)
 
     data = datasets.Dataset.from_dict({"text": reviews(2)})
-    explainer = TextExplainer(sparing, labels=["bad", "good"], progress=False)
+    explainer = TextExplainer(sparing, label_names=["bad", "good"], progress=False)
     there = explainer.dataset(data, out=tmp_path / "there", engine="ray")
     assert (there.texts, there.failed) == (2, 0)
 

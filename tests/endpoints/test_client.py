@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.endpoints.server import LABELS, Reply, Server, probabilities, rows
-from textsobol import BlackBoxError, TextExplainer, TextExplanation, remote
+from textsobol import BlackBoxError, Sobol, TextExplainer, TextExplanation, remote
 from textsobol.endpoints.client import RemoteCost
 from textsobol.endpoints.model import Remote
 from textsobol.errors import RemoteError
@@ -59,7 +59,7 @@ def log_odds(texts: list[str]) -> Any:
 
 
 def local(text: str = TEXT, **asking: Any) -> TextExplanation:
-    return TextExplainer(log_odds, labels=LABELS)(text, **asking)
+    return TextExplainer(log_odds, label_names=LABELS)(text, **asking)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
@@ -69,8 +69,8 @@ def test_scores_are_those_of_the_model_itself(
 ) -> None:
     """Whatever the number of calls at once and of texts of a call."""
     model = model_at(server, concurrency=concurrency, single=batch is None, batch=batch)
-    explanation = TextExplainer(model)(TEXT, method="sobol", rows=4, path=False)
-    same = local(method="sobol", rows=4, path=False)
+    explanation = TextExplainer(model)(TEXT, method=Sobol(base_masks=4, path=False))
+    same = local(method=Sobol(base_masks=4, path=False))
     np.testing.assert_allclose(scores(explanation), scores(same), atol=1e-9)
     assert explanation.probabilities == pytest.approx(probabilities(TEXT))
     assert list(explanation.probabilities) == LABELS, "sorted, not as they come"
@@ -106,8 +106,10 @@ def flaky(text: str, time_: int) -> Reply | None:
 def test_failures_that_pass_change_nothing_but_the_cost(server: Server, tmp_path: Path) -> None:
     server.misbehaves = flaky
     model = model_at(server, cache=tmp_path, concurrency=8, timeout=0.05)
-    explanation = TextExplainer(model)(TEXT, rows=2)
-    np.testing.assert_allclose(scores(explanation), scores(local(rows=2)), atol=1e-9)
+    explanation = TextExplainer(model)(TEXT, method=Sobol(base_masks=2))
+    np.testing.assert_allclose(
+        scores(explanation), scores(local(method=Sobol(base_masks=2))), atol=1e-9
+    )
     cost = explanation.cost
     assert cost["calls"] == server.n_requests == cost["forwarded"] + cost["retried"]
     twice = sum(len(json.loads(text)) % 5 == 1 for text in server.seen)
@@ -115,7 +117,7 @@ def test_failures_that_pass_change_nothing_but_the_cost(server: Server, tmp_path
     assert cost["retried"] >= cost["forwarded"] + twice
     assert cost["waited"] > 0
     server.misbehaves = lambda text, _: Reply(500)
-    again = TextExplainer(model_at(server, cache=tmp_path))(TEXT, rows=2)
+    again = TextExplainer(model_at(server, cache=tmp_path))(TEXT, method=Sobol(base_masks=2))
     assert again.words == explanation.words
     assert server.n_requests == cost["calls"], "the second run asks for nothing"
     assert (again.cost["calls"], again.cost["cached"]) == (0, cost["forwarded"])
@@ -151,7 +153,7 @@ def test_it_gives_up_with_the_text_and_the_last_answer(server: Server) -> None:
     )
     model = model_at(server, retries=2, concurrency=1)
     with pytest.raises(BlackBoxError, match=r"failed 3 times.*broken, time 3") as caught:
-        TextExplainer(model)("good ending", estimator="exact")
+        TextExplainer(model)("good ending", method=Sobol(estimator="exact"))
     assert "(text: 'good')" in str(caught.value)
     assert isinstance(caught.value.__cause__, BlackBoxError | RemoteError)
     assert server.seen['"good"'] == 3
@@ -196,7 +198,7 @@ def test_wrong_answers_are_an_error_and_not_kept(
 ) -> None:
     wrong_for = "The is good but ending bad"
     server.misbehaves = lambda text, _: Reply(body=body) if text == wrong_for else None
-    explainer = TextExplainer(model_at(server, cache=tmp_path, concurrency=1), labels=LABELS)
+    explainer = TextExplainer(model_at(server, cache=tmp_path, concurrency=1), label_names=LABELS)
     texts = ["a good film", wrong_for]
     with pytest.raises(RemoteError, match=message) as caught:
         explainer._classifier._outputs_of(RemoteCost(), texts, lambda _: None)  # type: ignore[attr-defined]
@@ -215,9 +217,13 @@ def test_a_number_of_labels_that_changes_leaves_no_trace(server: Server, tmp_pat
     )
     explainer = TextExplainer(model_at(server, cache=tmp_path))
     with pytest.raises(BlackBoxError, match=r"labels NEGATIVE, NEUTRAL.*name them: TextExplainer"):
-        explainer(TEXT, rows=2)
+        explainer(TEXT, method=Sobol(base_masks=2))
     for again in (explainer, TextExplainer(model_at(server, cache=tmp_path))):
-        np.testing.assert_allclose(scores(again(TEXT, rows=2)), scores(local(rows=2)), atol=1e-9)
+        np.testing.assert_allclose(
+            scores(again(TEXT, method=Sobol(base_masks=2))),
+            scores(local(method=Sobol(base_masks=2))),
+            atol=1e-9,
+        )
 
 
 def test_one_wrong_answer_of_a_batch_costs_no_other(server: Server, tmp_path: Path) -> None:
@@ -325,7 +331,9 @@ def test_progress_ticks_while_waiting_and_only_for_what_is_done(server: Server) 
 
 def test_it_is_silent(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     server.misbehaves = flaky
-    TextExplainer(model_at(server, timeout=0.05), progress=False)("a good film", rows=2)
+    TextExplainer(model_at(server, timeout=0.05), progress=False)(
+        "a good film", method=Sobol(base_masks=2)
+    )
     assert capfd.readouterr() == ("", "")
 
 
@@ -349,8 +357,11 @@ def test_functions_without_a_server_keep_their_contract() -> None:
     assert remote(len, single=True)(["abc"]) == [[3.0]]
     model = remote(lambda texts: [[len(t), t.count("o")] for t in texts])
     with pytest.raises(BlackBoxError, match="2 scores, expected 3"):
-        TextExplainer(model, labels=["a", "b", "c"])("good film")
-    assert list(TextExplainer(model, labels=["b", "a"])("good film").probabilities) == ["b", "a"]
+        TextExplainer(model, label_names=["a", "b", "c"])("good film")
+    assert list(TextExplainer(model, label_names=["b", "a"])("good film").probabilities) == [
+        "b",
+        "a",
+    ]
 
 
 @pytest.mark.parametrize(

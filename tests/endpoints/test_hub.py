@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tests.endpoints.server import LABELS, Reply, Server, listed, probabilities
 from tests.endpoints.test_client import flaky, local, scores
-from textsobol import BlackBoxError, TextExplainer, endpoint
+from textsobol import BlackBoxError, Sobol, TextExplainer, endpoint
 from textsobol.cli import app
 from textsobol.endpoints.hub import _is_on_hub
 from textsobol.errors import RemoteError
@@ -43,23 +43,27 @@ def test_an_endpoint_is_explained_as_the_model_itself(
     """The hub wraps labels in a list, a single container may not."""
     server.answer = answer
     explainer = TextExplainer(at(server, cache=tmp_path, concurrency=concurrency))
-    explanation = explainer(TEXT, rows=3)
-    np.testing.assert_allclose(scores(explanation), scores(local(rows=3)), atol=1e-9)
+    explanation = explainer(TEXT, method=Sobol(base_masks=3))
+    np.testing.assert_allclose(
+        scores(explanation), scores(local(method=Sobol(base_masks=3))), atol=1e-9
+    )
     assert explanation.probabilities == pytest.approx(probabilities(TEXT))
     assert list(explanation.probabilities) == LABELS
     assert explanation.settings["score"] == "logit"
     assert server.n_requests == explanation.cost["calls"] == explanation.cost["forwarded"]
     assert server.most_at_once <= concurrency
     assert {json.dumps(r["parameters"]) for r in server.requests} == {'{"top_k": 1000}'}
-    again = TextExplainer(at(server, cache=tmp_path))(TEXT, rows=3)
+    again = TextExplainer(at(server, cache=tmp_path))(TEXT, method=Sobol(base_masks=3))
     assert again.words == explanation.words
     assert server.n_requests == again.cost["cached"] == explanation.cost["calls"]
 
 
 def test_an_endpoint_may_be_flaky(server: Server) -> None:
     server.misbehaves = flaky
-    explanation = TextExplainer(at(server, timeout=0.05))(TEXT, rows=2)
-    np.testing.assert_allclose(scores(explanation), scores(local(rows=2)), atol=1e-9)
+    explanation = TextExplainer(at(server, timeout=0.05))(TEXT, method=Sobol(base_masks=2))
+    np.testing.assert_allclose(
+        scores(explanation), scores(local(method=Sobol(base_masks=2))), atol=1e-9
+    )
     assert explanation.cost["retried"] >= explanation.cost["forwarded"]
 
 
@@ -97,8 +101,8 @@ def test_the_likeliest_label_alone_is_enough_where_there_are_two(server: Server)
         return [{"label": label, "score": max(positive, 1 - positive)}]
 
     server.answer = top
-    explainer = TextExplainer(at(server), labels=["NEGATIVE", "POSITIVE"])
-    explanation = explainer("a good film", estimator="exact", label="POSITIVE")
+    explainer = TextExplainer(at(server), label_names=["NEGATIVE", "POSITIVE"])
+    explanation = explainer("a good film", method=Sobol(estimator="exact"), target="POSITIVE")
     assert explanation.probabilities == pytest.approx({"NEGATIVE": 0.1, "POSITIVE": 0.9})
     effects = [word.scores["POSITIVE"].effect for word in explanation.words]
     np.testing.assert_allclose(effects, [0, np.log(9) - np.log(0.25), 0], atol=1e-9)
@@ -110,7 +114,7 @@ def test_a_text_may_have_several_labels(server: Server) -> None:
         {"label": "about films", "score": 0.8 if "film" in text else 0.5},
     ]
     explainer = TextExplainer(at(server, function_to_apply="sigmoid"))
-    explanation = explainer("bad film", estimator="exact")
+    explanation = explainer("bad film", method=Sobol(estimator="exact"))
     assert explanation.probabilities == pytest.approx({"rude": 0.9, "about films": 0.8})
     bad, film = explanation.words
     assert bad.scores["rude"].effect == pytest.approx(np.log(9))
@@ -120,7 +124,9 @@ def test_a_text_may_have_several_labels(server: Server) -> None:
 
 def test_regression_is_analysed_as_it_is(server: Server) -> None:
     server.answer = lambda text: [{"label": "stars", "score": -7.0 + 3 * text.count("good")}]
-    explanation = TextExplainer(at(server, function_to_apply="none"))("good film", rows=2)
+    explanation = TextExplainer(at(server, function_to_apply="none"))(
+        "good film", method=Sobol(base_masks=2)
+    )
     assert explanation.probabilities == {"stars": -4.0}
     assert explanation.words[0].scores["stars"].effect == pytest.approx(3.0)
 
@@ -130,8 +136,8 @@ def test_a_server_that_refuses_empty_texts(server: Server) -> None:
         None if text else Reply(422, {"error": "`inputs` cannot be empty"})
     )
     with pytest.raises(BlackBoxError, match=r"HTTP 422.*endpoint\(\.\.\., empty='\.'\)"):
-        TextExplainer(at(server))("good film", estimator="exact")
-    explanation = TextExplainer(at(server, empty="."))("good film", estimator="exact")
+        TextExplainer(at(server))("good film", method=Sobol(estimator="exact"))
+    explanation = TextExplainer(at(server, empty="."))("good film", method=Sobol(estimator="exact"))
     assert explanation.cost["forwarded"] == 4
     assert server.seen['"."'] == 1
 

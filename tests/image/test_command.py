@@ -11,7 +11,7 @@ from transformers import pipeline
 from typer.testing import CliRunner
 
 from tests.image.tiny import save_resnet
-from textsobol import ImageExplainer, ImageExplanation
+from textsobol import ImageExplainer, ImageExplanation, Sobol
 from textsobol.cli import app
 
 run = CliRunner().invoke
@@ -70,10 +70,10 @@ def test_the_command_says_what_the_pipeline_says(model: Path, picture: Path) -> 
     np.testing.assert_array_equal(explained.map(), explainer(picture).map())
     pixels = np.asarray(Image.open(picture))
     for same in (pixels, pixels / 255):
-        shares = explainer(same, rows=2).probabilities
+        shares = explainer(same, method=Sobol(base_masks=2)).probabilities
         assert shares == pytest.approx(expected, abs=1e-4), "however the picture is given"
     for gray in (pixels[..., 0], pixels[..., :1], np.dstack([pixels, pixels[..., 0]])):
-        assert explainer(gray, rows=2).image.shape[2] == 3
+        assert explainer(gray, method=Sobol(base_masks=2)).image.shape[2] == 3
     with pytest.raises(ValueError, match="not from 0 to 255"):
         explainer(pixels.astype(float))
     assert explained.map().ravel() == pytest.approx(told["scores"][told["label"]]["score"])
@@ -91,7 +91,7 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
     plot = tmp_path / "x.png"
     asked = ["image", str(picture), "-m", str(model), "--grid", "3", "--paper", "-q", "--json"]
     kinds = ["--kind", "total", "--kind", "first", "--kind", "interaction"]
-    done = run(app, [*asked, "--out", str(plot), *kinds, "--label", "dog"])
+    done = run(app, [*asked, "--out", str(plot), *kinds, "--target", "dog"])
     assert done.exit_code == 0, done.output
     settings = json.loads(done.stdout)["settings"]
     assert settings["estimator"] == "jansen"
@@ -105,7 +105,7 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--label", "cow"], "unknown label 'cow'; known:"),
+        (["--target", "cow"], "unknown label 'cow'; known:"),
         (["--grid", "99"], "finer than the picture"),
         (["--method", "lemon"], "unknown method 'lemon'"),
         (["--budget", "3"], "regions need at least"),

@@ -8,7 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
-from textsobol import TextExplainer, TextExplanation
+from tests.problems import arguments
+from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.image.classifiers import TorchClassifier
 from textsobol.image.explainer import ImageExplainer
 from textsobol.image.explanation import ImageExplanation
@@ -36,13 +37,13 @@ def either(pictures: np.ndarray) -> np.ndarray:
     return brightness(pictures, 0, 1) + brightness(pictures, 2, 3)
 
 
-@pytest.mark.parametrize("settings", [{}, {"keep": None, "rows": 128}, {"keep": 0.9}])
+@pytest.mark.parametrize("settings", [{}, {"keep": None, "base_masks": 128}, {"keep": 0.9}])
 @pytest.mark.parametrize("perturbation", ["inpaint", "amplitude"])
 def test_the_map_peaks_where_the_model_looks(settings: dict[str, Any], perturbation: str) -> None:
     explainer = ImageExplainer(
         lambda pictures: brightness(pictures, 2, 1), grid=(4, 4), perturbation=perturbation
     )
-    explanation = explainer(PICTURE, **settings)
+    explanation = explainer(PICTURE, **arguments(settings))
     found = explanation.map("total")
     assert peak(found) == (2, 1)
     assert found[2, 1] == pytest.approx(1, abs=0.2)
@@ -54,7 +55,7 @@ def test_the_map_peaks_where_the_model_looks(settings: dict[str, Any], perturbat
 
 def test_patches_joined_by_and_interact_and_joined_by_plus_do_not() -> None:
     explainer = ImageExplainer(both, grid=(4, 4))
-    joined = explainer(PICTURE, rows=64)
+    joined = explainer(PICTURE, method=Sobol(base_masks=64))
     for cell in ((0, 1), (2, 3)):
         assert joined.map("total")[cell] == pytest.approx(2 / 3, abs=0.08)
         assert joined.map("first")[cell] == pytest.approx(1 / 3, abs=0.08)
@@ -144,7 +145,7 @@ class Corner(torch.nn.Module):
                                     "gradient_input", "saliency"])  # fmt: skip
 def test_a_torch_module_is_explained_by_every_kind_of_method(method: str) -> None:
     model = Corner().train()
-    explainer = ImageExplainer(model, grid=(4, 4), labels=["corner", "nothing"], batch=5)
+    explainer = ImageExplainer(model, grid=(4, 4), label_names=["corner", "nothing"], batch=5)
     explanation = explainer(torch.ones(3, 12, 12), method=method)
     assert explanation.prediction == "corner"
     found = explanation.for_label("corner").map()
@@ -166,7 +167,7 @@ def test_pictures_of_every_kind(kind: str) -> None:
         "tensor": torch.ones(3, 12, 12),
     }
     explainer = ImageExplainer(lambda p: brightness(p, 1, 1), grid=(4, 4))
-    explanation = explainer(pictures[kind], rows=4)
+    explanation = explainer(pictures[kind], method=Sobol(base_masks=4))
     assert explanation.map("total").argmax() == 5
     assert explanation.image.shape == (12, 12, 3)
     assert explanation.image.dtype == np.uint8
@@ -205,7 +206,8 @@ def test_one_pixel_is_a_picture() -> None:
 
 def test_the_batch_changes_nothing() -> None:
     small, large = (
-        ImageExplainer(both, grid=(4, 4), batch=batch)(PICTURE, rows=6).map() for batch in (1, 64)
+        ImageExplainer(both, grid=(4, 4), batch=batch)(PICTURE, method=Sobol(base_masks=6)).map()
+        for batch in (1, 64)
     )
     np.testing.assert_array_equal(small, large)
 
@@ -215,8 +217,8 @@ def test_the_batch_changes_nothing() -> None:
 def test_a_round_trip_keeps_everything(tmp_path: Path, suffix: str, segmented: bool) -> None:
     segments = np.arange(144).reshape(12, 12) // 20 if segmented else None
     picture = np.random.default_rng(0).integers(0, 256, (12, 12, 3), dtype=np.uint8)
-    explainer = ImageExplainer(both, grid=(4, 4), labels=["both"], upsampling="bilinear")
-    explanation = explainer(picture, rows=8, segments=segments)
+    explainer = ImageExplainer(both, grid=(4, 4), label_names=["both"], upsampling="bilinear")
+    explanation = explainer(picture, method=Sobol(base_masks=8), segments=segments)
     explanation.save(tmp_path / f"x.{suffix}")
     again = ImageExplanation.load(tmp_path / f"x.{suffix}")
     for kind in ("score", "total", "first", "interaction", "error"):
@@ -229,7 +231,9 @@ def test_a_round_trip_keeps_everything(tmp_path: Path, suffix: str, segmented: b
 
 
 def test_overlays_are_real_pictures(tmp_path: Path) -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["$both_{x"])(PICTURE, rows=8)
+    explanation = ImageExplainer(both, grid=(4, 4), label_names=["$both_{x"])(
+        PICTURE, method=Sobol(base_masks=8)
+    )
     explanation.save(tmp_path / "x.png")
     with Image.open(tmp_path / "x.png") as picture:
         assert picture.width > picture.height
@@ -259,7 +263,9 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
 
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=4)
+    explanation = ImageExplainer(both, grid=(4, 4), label_names=["both"])(
+        PICTURE, method=Sobol(base_masks=4)
+    )
     path = tmp_path / "x.json"
     explanation.save(path)
     path.write_text(path.read_text().replace('"schema": 1', '"schema": 9'))
@@ -281,7 +287,7 @@ def test_the_map_lies_over_what_the_model_sees() -> None:
             return pictures.mean(dim=(2, 3))[:, :2]
 
     explainer = ImageExplainer(Mean(), preprocess=middle, grid=(4, 4), progress=False)
-    explanation = explainer(Image.fromarray(pixels), rows=4)
+    explanation = explainer(Image.fromarray(pixels), method=Sobol(base_masks=4))
     expected = pixels[4:16, 14:26].astype(int)
     assert explanation.image.shape == expected.shape
     assert np.abs(explanation.image - expected).mean() < 10, "colours but for the cut's own mean"
@@ -297,7 +303,7 @@ def test_pictures_of_the_models_size_are_cut_all_the_same() -> None:
 
     model = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
     explainer = ImageExplainer(model, preprocess=enlarged, grid=(4, 4), progress=False)
-    shown = explainer(Image.fromarray(pixels), rows=2).image
+    shown = explainer(Image.fromarray(pixels), method=Sobol(base_masks=2)).image
     expected = pixels[3:9, 3:9].repeat(2, axis=0).repeat(2, axis=1)
     assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.97
 
@@ -318,8 +324,8 @@ def test_labels_of_the_same_name_are_told_apart() -> None:
         return np.asarray(shares)
 
     names = ["crane", "lamp", "crane", "lighthouse"]
-    explainer = ImageExplainer(model, labels=names, grid=(2, 2), progress=False)
-    explanation = explainer(PICTURE, labels=None)
+    explainer = ImageExplainer(model, label_names=names, grid=(2, 2), progress=False)
+    explanation = explainer(PICTURE, targets=None)
     assert list(explanation.probabilities) == ["crane (0)", "lamp", "crane (2)", "lighthouse"]
     assert explanation.probabilities["lighthouse"] == pytest.approx(0.4)
     game = explainer.masked(PICTURE)
@@ -331,14 +337,16 @@ def test_a_label_that_is_asked_for_is_analysed_with_the_likeliest() -> None:
     def model(pictures: np.ndarray) -> np.ndarray:
         return np.arange(5.0) * pictures.mean(axis=(1, 2, 3))[:, None]
 
-    explainer = ImageExplainer(model, labels=list("abcde"), grid=(2, 2), progress=False)
-    explanation = explainer(PICTURE, label="b")
+    explainer = ImageExplainer(model, label_names=list("abcde"), grid=(2, 2), progress=False)
+    explanation = explainer(PICTURE, target="b")
     assert explanation.labels == ("e", "d", "c", "b")
     assert explanation.label == "b"
 
 
 def test_exact_needs_no_budget() -> None:
-    explanation = ImageExplainer(both, grid=(3, 3), progress=False)(PICTURE, estimator="exact")
+    explanation = ImageExplainer(both, grid=(3, 3), progress=False)(
+        PICTURE, method=Sobol(estimator="exact")
+    )
     assert explanation.settings["base_masks"] == 0
     assert explanation.cost["forwarded"] == 2**9, "the whole picture is one of them"
 
@@ -354,7 +362,9 @@ def test_a_baseline_is_a_picture_like_the_one_explained() -> None:
 
 
 def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=4)
+    explanation = ImageExplainer(both, grid=(4, 4), label_names=["both"])(
+        PICTURE, method=Sobol(base_masks=4)
+    )
     explanation.save(tmp_path / "x.json")
     explanation.save(tmp_path / "x.png")
     TextExplainer(lambda texts: [float(len(t)) for t in texts])("a b").save(tmp_path / "y.json")
@@ -367,12 +377,16 @@ def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:
 
 
 def test_an_error_that_is_not_known_is_said_not_drawn() -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=1)
+    explanation = ImageExplainer(both, grid=(4, 4), label_names=["both"])(
+        PICTURE, method=Sobol(base_masks=1)
+    )
     (_, panel) = explanation.plot("error")
     assert [text.get_text() for text in panel.texts] == ["not known:\none base row"]
 
 
 def test_the_bar_tells_the_numbers_of_the_cells() -> None:
-    explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=16)
+    explanation = ImageExplainer(both, grid=(4, 4), label_names=["both"])(
+        PICTURE, method=Sobol(base_masks=16)
+    )
     (_, panel) = explanation.plot("total")
     assert panel.images[1].get_clim()[1] == pytest.approx(explanation.map("total").max())

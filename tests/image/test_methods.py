@@ -10,10 +10,11 @@ from torch import nn
 from tests.problems import attribution, problem_of
 from textsobol import ImageExplainer
 from textsobol.errors import BlackBoxError
-from textsobol.methods import METHODS
-from textsobol.methods.rise import rise
+from textsobol.methods import METHODS, GradCam, Rise, Sobol
 from textsobol.metrics import pixel_faithfulness, points_at
 from textsobol.sobol.arrays import Array, Floats
+
+rise = Rise()
 
 WHITE_BOXES = [name for name, method in METHODS.items() if method.kind == "white box"]
 PICTURE = torch.rand(3, 16, 20, generator=torch.Generator().manual_seed(0)) + 0.5
@@ -42,9 +43,9 @@ class Spot(nn.Module):
 def test_white_boxes_score_pixels_where_the_network_looks(method: str) -> None:
     model = Spot(nn.ReLU(inplace=True)).train()
     before = {name: values.clone() for name, values in model.state_dict().items()}
-    explainer = ImageExplainer(model, labels=["spot", "none"], progress=False)
+    explainer = ImageExplainer(model, label_names=["spot", "none"], progress=False)
     # The head looks at a part of the maps, which the last of them with more than a pixel shows.
-    found = explainer(PICTURE, method=method, label="spot").map()
+    found = explainer(PICTURE, method=method, target="spot").map()
     assert found.shape == (16, 20)
     inside = np.zeros((16, 20), dtype=bool)
     inside[3:9, 9:17] = True  # the window and what its 3 x 3 convolution sees
@@ -64,9 +65,9 @@ def test_white_boxes_score_pixels_where_the_network_looks(method: str) -> None:
 def test_gradcam_is_the_maps_weighted_by_their_mean_gradients() -> None:
     model = Spot()
     explainer = ImageExplainer(
-        model, labels=["spot", "none"], score="logit", activation="none", progress=False
+        model, label_names=["spot", "none"], score="logit", activation="none", progress=False
     )
-    found = explainer(PICTURE, method="gradcam", label="spot").map()
+    found = explainer(PICTURE, method="gradcam", target="spot").map()
     maps = model.conv(PICTURE[None])
     maps.retain_grad()
     window = model.relu(maps)[:, :, 4:8, 10:16].mean(dim=(2, 3), keepdim=True)
@@ -75,7 +76,7 @@ def test_gradcam_is_the_maps_weighted_by_their_mean_gradients() -> None:
     expected = (weights * maps).sum(dim=1).relu()[0]
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-5)
     for layer in ("conv", model.conv):
-        again = explainer(PICTURE, method="gradcam", label="spot", layer=layer).map()
+        again = explainer(PICTURE, target="spot", method=GradCam(layer=layer)).map()
         np.testing.assert_array_equal(again, found)
 
 
@@ -92,8 +93,8 @@ class Small(nn.Module):
 
 def test_gradcam_is_enlarged_to_the_picture_and_summed_up_to_segments() -> None:
     model = Small()
-    explainer = ImageExplainer(model, labels=["a", "b"], activation="none", progress=False)
-    explanation = explainer(PICTURE, method="gradcam", label="a")
+    explainer = ImageExplainer(model, label_names=["a", "b"], activation="none", progress=False)
+    explanation = explainer(PICTURE, method="gradcam", target="a")
     maps = model.conv(PICTURE[None]).detach()
     small = (maps[:, :1] / 20).relu()  # of a mean over 4 x 5 places every gradient is 1 / 20
     large = nn.functional.interpolate(small, size=(16, 20), mode="bilinear")[0, 0].numpy()
@@ -101,7 +102,7 @@ def test_gradcam_is_enlarged_to_the_picture_and_summed_up_to_segments() -> None:
     assert explanation.settings["layer"] == "conv"
     assert explanation.cost["forwarded"] == 1 + 1 + 2, "whole, layer, 2 labels"
     segments = np.arange(320).reshape(16, 20) // 100
-    summed = explainer(PICTURE, method="gradcam", label="a", segments=segments)
+    summed = explainer(PICTURE, method="gradcam", target="a", segments=segments)
     for segment in range(4):
         expected = large[segments == segment].sum()
         assert summed.map()[segments == segment][0] == pytest.approx(expected, rel=1e-5)
@@ -110,9 +111,9 @@ def test_gradcam_is_enlarged_to_the_picture_and_summed_up_to_segments() -> None:
 @pytest.mark.parametrize("method", ["smoothgrad", "saliency", "gradcam", "sobol", "rise"])
 def test_models_of_lower_precision(method: str) -> None:
     model = Spot().to(torch.bfloat16)
-    explainer = ImageExplainer(model, labels=["spot", "none"], grid=(4, 4), progress=False)
-    settings: dict[str, Any] = {"budget": 40} if METHODS[method].natural is None else {}
-    found = explainer(PICTURE, method=method, label="spot", **settings).map()
+    explainer = ImageExplainer(model, label_names=["spot", "none"], grid=(4, 4), progress=False)
+    settings: dict[str, Any] = {"budget": 40} if METHODS[method].natural_masks(1) is None else {}
+    found = explainer(PICTURE, method=method, target="spot", **settings).map()
     assert np.isfinite(found).all()
     assert found.max() > 0
 
@@ -120,10 +121,9 @@ def test_models_of_lower_precision(method: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "gradcam", "layer": "head"}, "no layer 'head'"),
-        ({"method": "gradcam", "layer": nn.Conv2d(1, 1, 1)}, "not one of the network's"),
-        ({"method": "lime", "layer": "conv"}, "layer: setting of method='gradcam', not of 'lime'"),
-        ({"method": "occlusion", "keep": 0.9}, "keep: setting of method='sobol'"),
+        ({"method": GradCam("head")}, "no layer 'head'"),
+        ({"method": GradCam(nn.Conv2d(1, 1, 1))}, "not one of the network's"),
+        ({"method": Sobol(interactions=2)}, "interactions: pairs are analysed for texts only"),
         ({"method": "saliency", "budget": 5}, "Saliency has its own number of passes"),
         ({"method": "kernel_shap", "budget": 5}, "needs at least 244 forward passes for 121 reg"),
         ({"budget": 50}, "121 regions need at least 123 forward passes"),
@@ -186,7 +186,7 @@ def test_rise_of_an_explainer_scores_pixels_and_segments() -> None:
     def corner(pictures: Array) -> Floats:
         return np.asarray(pictures[:, :5, :5].mean(axis=(1, 2, 3)))
 
-    explainer = ImageExplainer(corner, labels=["corner"], progress=False)
+    explainer = ImageExplainer(corner, label_names=["corner"], progress=False)
     picture = np.ones((28, 28, 3))
     explanation = explainer(picture, method="rise", budget=1000)
     assert explanation.map().shape == (28, 28)
@@ -205,7 +205,7 @@ def test_deletion_and_insertion_of_pixels_by_hand() -> None:
     def weighted(pictures: Array) -> Floats:
         return np.asarray((pictures[..., 0] * weights).sum(axis=(1, 2)) / weights.sum())
 
-    explainer = ImageExplainer(weighted, labels=["all"], grid=(2, 2), progress=False)
+    explainer = ImageExplainer(weighted, label_names=["all"], grid=(2, 2), progress=False)
     game = explainer.masked(picture, pixels=True)
     found = pixel_faithfulness(game, weights, "all", steps=4)
     np.testing.assert_allclose(found.deletion_curve, np.array([120, 66, 28, 6, 0]) / 120)
@@ -249,7 +249,7 @@ def test_a_plateau_points_at_its_middle() -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, bool, np.int16, np.float32])
 def test_maps_of_any_kind_of_number(dtype: type) -> None:
     game = ImageExplainer(
-        lambda p: p[..., 0].mean(axis=(1, 2)), labels=["all"], grid=(1, 2)
+        lambda p: p[..., 0].mean(axis=(1, 2)), label_names=["all"], grid=(1, 2)
     ).masked(np.array([[1.0, 0.0]]), pixels=True)
     found = pixel_faithfulness(game, np.array([[1, 0]], dtype=dtype), "all", steps=2)
     np.testing.assert_allclose(found.deletion_curve, [0.5, 0, 0])
@@ -262,7 +262,7 @@ def test_a_single_output_says_yes_or_no() -> None:
         def forward(self, pictures: torch.Tensor) -> torch.Tensor:
             return pictures[:, :, :4, :4].mean(dim=(1, 2, 3)) - 0.5
 
-    explanation = ImageExplainer(Yes(), labels=["yes"], grid=(4, 4), progress=False)(PICTURE)
+    explanation = ImageExplainer(Yes(), label_names=["yes"], grid=(4, 4), progress=False)(PICTURE)
     assert 0.5 < explanation.probabilities["yes"] < 1
     assert explanation.map("total").argmax() == 0
     assert explanation.map("total")[0, 0] > 0.5

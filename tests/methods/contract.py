@@ -36,8 +36,8 @@ def numeric(n_features: int) -> Problem:
 
 
 def attributed(method: Method, n_features: int, *, seed: int = 0, more: int = 20) -> Attribution:
-    budget = method.least(n_features) + more
-    return attribution(method.steps, numeric(n_features), budget=budget, seed=seed)
+    budget = method.least_masks(n_features) + more
+    return attribution(method, numeric(n_features), budget=budget, seed=seed)
 
 
 def check_same_seed(method: Method) -> None:
@@ -63,8 +63,8 @@ def check_budget(method: Method, n_features: int, more: int) -> None:
         assert len(seen) - before >= len(masks) - whole, "a mask was scored twice"
         return score(masks)
 
-    budget = method.least(n_features) + more
-    found = attribution(method.steps, problem_of(spy, n_features), budget=budget, seed=1)
+    budget = method.least_masks(n_features) + more
+    found = attribution(method, problem_of(spy, n_features), budget=budget, seed=1)
     assert len(seen) <= max(1, budget)
     assert found.passes == 0
     assert np.isfinite(found.scores).all()
@@ -79,31 +79,31 @@ def check_budget_of_the_benchmark(
         seen.update(map(bytes, masks))
         return score(masks)[:, 0]
 
-    budget = max(method.least(n_features), 1 + rows_per_word * (n_features + 1))
-    attribution(method.steps, problem_of(spy, n_features), budget=budget, seed=1)
+    budget = max(method.least_masks(n_features), 1 + rows_per_word * (n_features + 1))
+    attribution(method, problem_of(spy, n_features), budget=budget, seed=1)
     assert len(seen) <= budget
     if n_features > 5:
         assert len(seen) >= least_used * (budget - 1)
 
 
 def check_score_without_labels(method: Method) -> None:
-    budget = method.least(6) + 40
+    budget = method.least_masks(6) + 40
     flat = attribution(
-        method.steps, problem_of(lambda z: score(z)[:, 0], 6), budget=budget, seed=0
+        method, problem_of(lambda z: score(z)[:, 0], 6), budget=budget, seed=0
     ).scores
     column = attribution(
-        method.steps, problem_of(lambda z: score(z)[:, :1], 6), budget=budget, seed=0
+        method, problem_of(lambda z: score(z)[:, :1], 6), budget=budget, seed=0
     ).scores
     assert flat.shape == (6, 1)
     np.testing.assert_allclose(flat, column, atol=1e-12)
 
 
 def check_labels_apart(method: Method) -> None:
-    budget = method.least(8) + 30
-    both = attribution(method.steps, problem_of(score, 8), budget=budget, seed=0).scores
+    budget = method.least_masks(8) + 30
+    both = attribution(method, problem_of(score, 8), budget=budget, seed=0).scores
     for label in (0, 1):
         alone = problem_of(lambda z, label=label: score(z)[:, label], 8)
-        found = attribution(method.steps, alone, budget=budget, seed=0).scores
+        found = attribution(method, alone, budget=budget, seed=0).scores
         np.testing.assert_allclose(found[:, 0], both[:, label], atol=1e-9)
 
 

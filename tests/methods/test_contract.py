@@ -5,7 +5,7 @@ import pytest
 
 from tests.methods import contract
 from tests.problems import attribution, problem_of
-from textsobol.methods import METHODS, TEXT_METHODS, method_named
+from textsobol.methods import METHODS, TEXT_METHODS, find_method
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [
@@ -84,7 +84,7 @@ def test_the_global_state_is_restored_after_a_failure_too() -> None:
 
     before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     with pytest.raises(RuntimeError, match="no"):
-        attribution(METHODS["kernel_shap"].steps, problem_of(broken, 5), budget=20, seed=0)
+        attribution(METHODS["kernel_shap"], problem_of(broken, 5), budget=20, seed=0)
     after = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     assert after == before
 
@@ -108,17 +108,18 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(
 @pytest.mark.parametrize("name", WHITE_BOXES)
 def test_a_function_without_gradients_is_refused_by_white_boxes(name: str) -> None:
     with pytest.raises(ValueError, match="functions and zero-shot pipelines give no gradients"):
-        attribution(METHODS[name].steps, problem_of(contract.score, 4), budget=100, seed=0)
+        attribution(METHODS[name], problem_of(contract.score, 4), budget=100, seed=0)
 
 
 def test_unknown_methods_are_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"unknown method 'shap'; known: sobol, .*greedy"):
-        method_named("shap")
+        find_method("shap")
 
 
 @pytest.mark.parametrize("name", TEXT_METHODS)
 def test_what_a_method_takes_by_itself_is_enough(name: str) -> None:
     method = METHODS[name]
     assert method.kind in ("black box", "white box", "search", "baseline")
-    if method.natural is not None:
-        assert all(method.natural(d) >= method.least(d) for d in (1, 2, 20, 500))
+    for d in (1, 2, 20, 500):
+        natural = method.natural_masks(d)
+        assert natural is None or natural >= method.least_masks(d)

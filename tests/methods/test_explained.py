@@ -1,5 +1,6 @@
 """Every method by its name, on the bundled classifier: what comes out is a whole explanation."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textsobol import TextExplainer, TextExplanation
+from textsobol import Sobol, TextExplainer, TextExplanation
+from textsobol.cli.expand import read_attributes
 from textsobol.methods import METHODS, TEXT_METHODS
 from textsobol.text.inputs import default_budget
 
@@ -116,7 +118,7 @@ def test_the_rows_that_were_forwarded_are_told_and_within_the_budget(
         assert forwarded == expected[method]
     else:
         assert 1 < forwarded <= budget
-    if METHODS[method].natural is None:
+    if METHODS[method].natural_masks(1) is None:
         assert budget == default_budget(10)
 
 
@@ -126,7 +128,7 @@ def test_the_rows_that_were_forwarded_are_told_and_within_the_budget(
 def test_a_budget_below_the_least_is_refused_with_the_number(
     explainer: TextExplainer, method: str
 ) -> None:
-    least = METHODS[method].least(10)
+    least = METHODS[method].least_masks(10)
     title = METHODS[method].title
     said = f"budget={least - 1}: {title} needs at least {least} forward passes for 10 words"
     with pytest.raises(ValueError, match=re.escape(said)):
@@ -138,26 +140,27 @@ def test_a_budget_below_the_least_is_refused_with_the_number(
                                     "permutation_shap", "partition_shap",
                                     "greedy"])  # fmt: skip
 def test_the_least_budget_is_enough(explainer: TextExplainer, method: str) -> None:
-    least = METHODS[method].least(10)
+    least = METHODS[method].least_masks(10)
     explanation = explainer(TEXT, method=method, budget=least)
     assert explanation.cost["forwarded"] <= least
 
 
-@pytest.mark.parametrize(
-    ("method", "setting", "value"),
-    [(method, setting, value)
-     for method in OTHERS
-     for setting, value in {"keep": 0.7, "estimator": "flip", "design": "random", "rows": 3,
-                            "sign": None, "interactions": 2, "path": False}.items()
-     if setting not in METHODS[method].options],
-)  # fmt: skip
-def test_settings_of_sobol_are_refused_by_name(
-    explainer: TextExplainer, method: str, setting: str, value: Any
-) -> None:
-    with pytest.raises(
-        ValueError, match=f"{setting}: setting of method='sobol'.* not of '{method}"
-    ):
-        explainer(TEXT, method=method, **{setting: value})
+@pytest.mark.parametrize("method", TEXT_METHODS)
+def test_options_belong_to_the_method(explainer: TextExplainer, method: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        explainer(TEXT, method=method, keep=0.7)  # type: ignore[call-arg]
+    one = METHODS[method]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.title = "other"
+    assert dataclasses.replace(one, **one.options()) == one  # type: ignore[type-var]
+    assert read_attributes(type(one)).keys() == one.options().keys(), "every option is documented"
+
+
+def test_an_option_that_makes_no_sense_for_texts_is_refused(explainer: TextExplainer) -> None:
+    with pytest.raises(ValueError, match="method='gradcam' explains pictures only"):
+        explainer(TEXT, method="gradcam")
+    with pytest.raises(ValueError, match=r"keep=None: .* must be a number between 0 and 1"):
+        explainer(TEXT, method=Sobol("jansen", keep=None))
 
 
 def test_an_unknown_method_is_refused_with_the_known_ones(explainer: TextExplainer) -> None:
@@ -167,19 +170,19 @@ def test_an_unknown_method_is_refused_with_the_known_ones(explainer: TextExplain
 
 @pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "kernel_shap"])
 def test_labels_can_be_chosen(explainer: TextExplainer, of: Any, method: str) -> None:
-    one = explainer(TEXT, method=method, labels=["POSITIVE"])
+    one = explainer(TEXT, method=method, targets=["POSITIVE"])
     assert one.labels == ("POSITIVE",)
     assert one.label == "POSITIVE"
     for chosen, every in zip(one.words, of(method).words, strict=True):
         expected = every.scores["POSITIVE"].score
         assert chosen.scores["POSITIVE"].score == pytest.approx(expected, abs=1e-6)
-    looked_at = explainer(TEXT, method=method, label="NEGATIVE")
+    looked_at = explainer(TEXT, method=method, target="NEGATIVE")
     assert looked_at.label == "NEGATIVE"
     assert looked_at.labels == LABELS
     with pytest.raises(ValueError, match="unknown label 'GOOD'"):
-        explainer(TEXT, method=method, labels=["GOOD"])
+        explainer(TEXT, method=method, targets=["GOOD"])
     with pytest.raises(ValueError, match="'POSITIVE' was not analysed"):
-        explainer(TEXT, method=method, labels=["NEGATIVE"], label="POSITIVE")
+        explainer(TEXT, method=method, targets=["NEGATIVE"], target="POSITIVE")
 
 
 def test_every_method_explains_a_function_but_for_white_boxes() -> None:

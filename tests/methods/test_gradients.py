@@ -5,24 +5,33 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from captum.attr import FeatureAblation, InputXGradient, LayerIntegratedGradients, Saliency
+from captum.attr import FeatureAblation, InputXGradient, LayerIntegratedGradients
+from captum.attr import Saliency as CaptumSaliency
 from transformers import BertConfig, BertForSequenceClassification
 
 from tests.problems import attribution, problem_of
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
 from textsobol import TextExplainer
-from textsobol.methods import METHODS, TEXT_METHODS, Differentiable, Problem
-from textsobol.methods.gradients import (
-    NOISE,
-    SAMPLES,
-    STEPS,
-    gradient_input,
-    integrated_gradients,
-    saliency,
-    smoothgrad,
+from textsobol.methods import (
+    METHODS,
+    TEXT_METHODS,
+    Differentiable,
+    GradientInput,
+    IntegratedGradients,
+    Problem,
+    Saliency,
+    SmoothGrad,
 )
 from textsobol.sobol.arrays import Floats
 from textsobol.text.masked_model import MaskedTextModel
+
+NOISE = SmoothGrad.noise
+SAMPLES = SmoothGrad.samples
+STEPS = IntegratedGradients.n_steps
+gradient_input = GradientInput()
+integrated_gradients = IntegratedGradients()
+saliency = Saliency()
+smoothgrad = SmoothGrad()
 
 TEXT = "A good film, nothingness really; the ending isn't bad!"
 PAIR = ("The plot is good, nothingness", "a bad ending.")
@@ -152,7 +161,7 @@ def test_gradients_are_those_of_captum(known: dict[str, TextExplainer], name: st
     def forward(inputs: torch.Tensor) -> torch.Tensor:
         return log_odds(model, inputs_embeds=inputs, attention_mask=seen)
 
-    for method, captum in ((saliency, Saliency), (gradient_input, InputXGradient)):
+    for method, captum in ((saliency, CaptumSaliency), (gradient_input, InputXGradient)):
         by_token = [
             captum(forward).attribute(vectors, target=label)[0].sum(dim=1).detach().numpy()
             for label in range(len(game.labels))

@@ -7,9 +7,11 @@ import pytest
 
 from tests.methods.test_peers import ends, shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
-from textsobol.methods import Problem
-from textsobol.methods.peers import neighbour_tree, partition_shap
+from textsobol.methods import PartitionShap, Problem
+from textsobol.methods.shap import neighbour_tree
 from textsobol.sobol.arrays import Array, Floats
+
+partition_shap = PartitionShap()
 
 pytestmark = [
     # shap's colour maps, on its import

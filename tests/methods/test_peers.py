@@ -9,9 +9,12 @@ import pytest
 
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
-from textsobol.methods import Problem
-from textsobol.methods.peers import kernel_shap, lime, permutation_shap
+from textsobol.methods import KernelShap, Lime, PermutationShap, Problem
 from textsobol.sobol.arrays import Array, Floats
+
+kernel_shap = KernelShap()
+lime = Lime()
+permutation_shap = PermutationShap()
 
 pytestmark = [
     # shap's colour maps, on its import

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from tests.problems import attribution, black_box_of, problem_of
-from textsobol.methods import Problem
-from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
-from textsobol.methods.rise import rise
+from textsobol.methods import Greedy, Occlusion, Problem, Random, Rise
 from textsobol.sobol.arrays import Array, Floats
+
+GREEDY_DELETIONS = Greedy.deletions
+greedy = Greedy()
+occlusion = Occlusion()
+random_scores = Random()
+rise = Rise()
 
 WEIGHTS = np.array([[2.0, -2.0], [-1.0, 1.0], [0.5, 3.0], [0.25, 0.0], [0.0, 0.125]])
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -13,12 +14,13 @@ from tests.sobol.games import tangled
 from textsobol import ConstantScoreWarning, sobol_indices
 from textsobol.driver import stream
 from textsobol.errors import UnstableTopWarning
-from textsobol.methods import Problem
+from textsobol.methods import Problem, Scale, Sobol
 from textsobol.methods.contract import Decision
 from textsobol.methods.division import Wanted
-from textsobol.methods.sobol import sobol
 from textsobol.search import divide_budget
 from textsobol.sobol.arrays import Array, Floats
+
+sobol = Sobol(path=False)
 
 D = 40
 
@@ -97,7 +99,7 @@ def test_no_setting_exceeds_the_budget(keep: float, design: str, budget: int, pa
 @pytest.mark.parametrize("budget", [2, 3, 4, 7, 12, 20, 41])
 def test_a_small_budget_masks_groups_and_gives_their_indices(budget: int, rows: int | None) -> None:
     score, seen = spied(tangled(D, 3))
-    found = attribution(sobol, decided(score), budget=budget, seed=0, rows=rows, path=True)
+    found = attribution(sobol, decided(score), budget=budget, seed=0, base_masks=rows, path=True)
     assert 0.6 * budget <= len(seen) <= budget
     assert found.units is not None
     units = found.units
@@ -161,7 +163,7 @@ def test_the_path_starts_from_the_decision_also_when_another_label_is_analysed()
     [
         {"budget": 12 * D},
         {"budget": 500, "precision": 0.95},
-        {"budget": 500, "precision": 0.95, "rows": 10},
+        {"budget": 500, "precision": 0.95, "base_masks": 10},
         {"budget": 300, "estimator": "jansen"},
         {"budget": 20},
     ],
@@ -187,8 +189,8 @@ def test_a_decision_that_is_not_analysed_asks_for_no_mask_of_its_own(how: dict[s
 
 
 def test_stages_get_better_and_end_with_the_answer() -> None:
-    game = decided(tangled(D, 6))
-    streamed = list(stream(sobol(game, budget=400, seed=2, path=True, stages=True)))
+    game = replace(decided(tangled(D, 6)), is_streamed=True)
+    streamed = list(stream(Sobol().attribute(game, budget=400, seed=2)))
     whole = attribution(sobol, decided(tangled(D, 6)), budget=400, seed=2, path=True)
     base_masks = [found.settings["base_masks"] for found in streamed]
     assert base_masks[:3] == [1, 2, 4]
@@ -312,8 +314,10 @@ def test_the_smallest_budget_is_enough_and_less_is_refused_by_its_own_name(
     found = attribution(sobol, decided(score, 7), budget=least, **how)
     assert found.rows is not None
     assert len(seen) == found.rows[1] <= least
+    method, scale = Sobol(estimator=estimator, sign=sign, path=path), Scale(7, "features", 100)
+    assert method.choose_budget(least, scale) == least
     with pytest.raises(ValueError, match=f"budget={least - 1}: 7 features need at least {least} "):
-        attribution(sobol, decided(score, 7), budget=least - 1, **how)
+        method.choose_budget(least - 1, scale)
 
 
 @pytest.mark.parametrize("sign", ["mean", "occlusion"])

@@ -11,13 +11,15 @@ from transformers import BertForSequenceClassification as Bert
 
 from tests.problems import attribution, problem_of
 from textsobol import TextExplainer
-from textsobol.methods.perturbing import occlusion
-from textsobol.methods.rise import rise
+from textsobol.methods import Occlusion, Rise
 from textsobol.metrics.agreement import rank_correlation, spearman
 from textsobol.metrics.consistency import convergence, randomised, stability
 from textsobol.models import BUNDLED
 from textsobol.models.bilstm import BiLstmForSequenceClassification
 from textsobol.sobol.arrays import Floats
+
+occlusion = Occlusion()
+rise = Rise()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -40,7 +42,7 @@ def test_rank_correlation_of_two_methods_is_that_of_their_scores() -> None:
     def score(texts: list[str]) -> list[float]:
         return [2.0 * ("good" in t) - ("bad" in t) * 3 + 0.1 * t.count("a") for t in texts]
 
-    explainer = TextExplainer(score, labels=["x"])
+    explainer = TextExplainer(score, label_names=["x"])
     text = "a good and rather bad film at that"
     names = ("occlusion", "rise", "random")
     one, other, unsigned = (explainer(text, method=name, budget=budget) for name, budget in
@@ -165,9 +167,9 @@ def test_explanations_of_a_random_model_are_others() -> None:
     plain = TextExplainer()
     classifier: Any = plain._classifier
     text = "A gripping, beautifully acted film, ruined by its dull ending."
-    truth = plain(text, method="occlusion", label="POSITIVE")
+    truth = plain(text, method="occlusion", target="POSITIVE")
     *_, (_, model) = randomised(classifier.model, 0)
-    random = TextExplainer(model, classifier.tokenizer)(text, method="occlusion", label="POSITIVE")
+    random = TextExplainer(model, classifier.tokenizer)(text, method="occlusion", target="POSITIVE")
     assert abs(rank_correlation(truth, random)) < 0.8
-    again = TextExplainer()(text, method="occlusion", label="POSITIVE")
+    again = TextExplainer()(text, method="occlusion", target="POSITIVE")
     assert rank_correlation(truth, again) == pytest.approx(1)

@@ -17,7 +17,7 @@ def sentiment(texts: list[str]) -> Floats:
     return np.stack([1 - positive, positive], axis=1)
 
 
-EXPLAINER = TextExplainer(sentiment, labels=["no", "yes"])
+EXPLAINER = TextExplainer(sentiment, label_names=["no", "yes"])
 TEXT = "good plot fine but bad end"
 SCORES = np.array([3.0, 0.1, 1.0, 0.0, -2.5, 0.2])
 # Highest first: good, fine, end, plot, but, bad.
@@ -64,7 +64,7 @@ def test_shares_of_a_long_text() -> None:
     def share(texts: list[str]) -> Floats:
         return np.array([len(text.split()) / 200 for text in texts])[:, None]
 
-    game = TextExplainer(share, labels=["length"]).masked(" ".join(words))
+    game = TextExplainer(share, label_names=["length"]).masked(" ".join(words))
     found = faithfulness(game, np.arange(200.0), "length")
     assert found.comprehensiveness == pytest.approx(np.mean(SHARES))
     assert found.sufficiency == pytest.approx(1 - np.mean(SHARES))
@@ -89,7 +89,7 @@ def test_of_equal_scores_the_first_word_goes_first() -> None:
         asked.extend(texts)
         return sentiment(texts)
 
-    game = TextExplainer(spy, labels=["no", "yes"]).masked("a b c d")
+    game = TextExplainer(spy, label_names=["no", "yes"]).masked("a b c d")
     asked.clear()
     faithfulness(game, np.array([0, 1, 0, 1]), "yes", steps=4)
     assert {"a c d", "a c", "c"} <= set(asked)

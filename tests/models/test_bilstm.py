@@ -9,7 +9,7 @@ from transformers import (
     TextClassificationPipeline,
 )
 
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.models import BUNDLED
 from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification, word_tokenizer
 
@@ -103,7 +103,7 @@ def test_it_is_a_citizen_of_transformers(model: Any, tmp_path: Any) -> None:
     scores = {a["label"]: a["score"] for a in pipe(text, top_k=None)}
     logits = model(**tokenizer(text, return_tensors="pt")).logits
     assert scores["LABEL_1"] == pytest.approx(logits.softmax(dim=1)[0, 1].item(), abs=1e-6)
-    explained = TextExplainer(pipe)(text, rows=2)
+    explained = TextExplainer(pipe)(text, method=Sobol(base_masks=2))
     assert explained.probabilities == pytest.approx(scores, abs=1e-6)
 
 
@@ -154,15 +154,15 @@ def test_the_bundled_model_explains_a_review() -> None:
     ],
 )
 def test_the_bundled_model_knows_praise_from_blame(text: str, label: str) -> None:
-    explanation = TextExplainer()(text, rows=2)
+    explanation = TextExplainer()(text, method=Sobol(base_masks=2))
     assert explanation.prediction == label
     assert explanation.probabilities[label] > 0.9
 
 
 def test_markup_is_no_word_to_the_bundled_model() -> None:
     explainer = TextExplainer()
-    plain = explainer("A wonderful film. I loved it.", rows=2)
-    marked = explainer("A wonderful film.<br /><br />I loved it.", rows=2)
+    plain = explainer("A wonderful film. I loved it.", method=Sobol(base_masks=2))
+    marked = explainer("A wonderful film.<br /><br />I loved it.", method=Sobol(base_masks=2))
     assert [w.text for w in marked.words] == [w.text for w in plain.words]
     assert marked.probabilities == pytest.approx(plain.probabilities, abs=1e-6)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, Page
 
+from tests.problems import arguments
 from textsobol import TextExplainer, TextExplanation
 
 LABELS = ["NEGATIVE", "POSITIVE"]
@@ -25,9 +26,9 @@ def sentiment(texts: list[str]) -> np.ndarray:
     return np.stack([1 - positive, positive], axis=1)
 
 
-def explained(text: str = TEXT, method: str = "sobol", **settings: object) -> TextExplanation:
-    explainer = TextExplainer(sentiment, labels=LABELS)
-    return explainer(text, method=method, **settings)  # type: ignore[arg-type]
+def explained(text: str = TEXT, **settings: Any) -> TextExplanation:
+    explainer = TextExplainer(sentiment, label_names=LABELS)
+    return explainer(text, **arguments(settings))
 
 
 def length(texts: list[str]) -> list[float]:

@@ -103,7 +103,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         comparison_html({"one": explained(), "other": explained("another good text")})
     with pytest.raises(ValueError, match="no label in common"):
         comparison_html(
-            {"one": explained(labels=["POSITIVE"]), "other": explained(labels=["NEGATIVE"])}
+            {"one": explained(targets=["POSITIVE"]), "other": explained(targets=["NEGATIVE"])}
         )
 
 

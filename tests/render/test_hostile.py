@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.render.conftest import Look
 from tests.render.samples import length
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.render.page import comparison_html, explanation_html, notebook_html
 from textsobol.render.report import report_html
 from textsobol.render.summary import flip_sentence, summary
@@ -37,7 +37,7 @@ HOSTILE = {
 @pytest.mark.parametrize("width", [375, 1200])
 def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int) -> None:
     text = HOSTILE[name]
-    explanation = TextExplainer(length, labels=[text[:60]])(text)
+    explanation = TextExplainer(length, label_names=[text[:60]])(text)
     pages = {
         ".card .text": explanation_html(explanation),
         ".item > .text": report_html([explanation, explanation], truth=[0, 0], title=text),
@@ -68,7 +68,7 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
 
 def test_hostile_names_in_a_comparison(look: Look) -> None:
     text = HOSTILE["image"]
-    explanation = TextExplainer(length, labels=[text])("good film")
+    explanation = TextExplainer(length, label_names=[text])("good film")
     both = {HOSTILE["end of script"]: explanation, HOSTILE["handler"]: explanation}
     with look(comparison_html(both)) as page:
         page.locator(".w").first.hover()
@@ -98,7 +98,7 @@ def test_even_markup_that_got_through_could_not_run(look: Look) -> None:
 def test_five_thousand_words(look: Look) -> None:
     text = " ".join(f"word{k}" for k in range(5000))
     explainer = TextExplainer(lambda texts: [float("word7 " in text) for text in texts])
-    explanation = explainer(text, rows=1)
+    explanation = explainer(text, method=Sobol(base_masks=1))
     with look(explanation_html(explanation), viewport={"width": 375, "height": 800}) as page:
         assert page.locator(".w").count() == 5000
         assert page.locator(".bar button").first.inner_text() == "word7"
@@ -108,7 +108,7 @@ def test_five_thousand_words(look: Look) -> None:
 
 
 def test_the_data_block_is_plain_ascii_json() -> None:
-    explanation = TextExplainer(length, labels=["</script>\u2028"])("good film")
+    explanation = TextExplainer(length, label_names=["</script>\u2028"])("good film")
     found = re.search(r'id="data">(.*?)</script>', explanation_html(explanation), re.DOTALL)
     assert found is not None
     assert found[1].isascii()

@@ -237,7 +237,7 @@ def test_without_a_path_there_is_no_slider(look: Look) -> None:
 
 
 def test_a_contrast_has_no_probability(look: Look) -> None:
-    explanation = TextExplainer(topics, labels=TOPICS)(NEWS).contrast("sports", "politics")
+    explanation = TextExplainer(topics, label_names=TOPICS)(NEWS).contrast("sports", "politics")
     with look(explanation_html(explanation)) as page:
         assert page.locator("h1").inner_text().startswith("sports 7")
         assert page.locator("fieldset.label label").all_inner_texts() == [
@@ -372,7 +372,7 @@ def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:
 
 
 def test_a_function_without_probabilities_has_scores(look: Look) -> None:
-    explanation = TextExplainer(length, labels=["length"])("some words are longer")
+    explanation = TextExplainer(length, label_names=["length"])("some words are longer")
     with look(explanation_html(explanation)) as page:
         value = explanation.probabilities["length"]
         assert page.locator("h1").inner_text() == f"length {value:.3f}"
@@ -382,7 +382,7 @@ def test_a_function_without_probabilities_has_scores(look: Look) -> None:
 
 
 def test_labels_that_were_not_analysed_cannot_be_chosen(look: Look) -> None:
-    with look(explanation_html(explained(labels=["POSITIVE"]))) as page:
+    with look(explanation_html(explained(targets=["POSITIVE"]))) as page:
         assert page.locator("input[value=NEGATIVE]").is_disabled()
         assert page.locator("input[value=POSITIVE]").is_checked()
 

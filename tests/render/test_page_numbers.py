@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.render.conftest import Look
 from tests.render.samples import bars_of, choose, explained, length, with_measures, word
-from textsobol import TextExplainer
+from textsobol import Sobol, TextExplainer
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
 
@@ -23,7 +23,7 @@ def test_scores_beyond_one_keep_their_values_and_places(look: Look) -> None:
         return list(np.sin(2 * np.array(present) @ weights))
 
     text = " ".join(f"w{k}." for k in range(60))
-    explanation = TextExplainer(wave)(text, estimator="jansen", rows=32)
+    explanation = TextExplainer(wave)(text, method=Sobol(estimator="jansen", base_masks=32))
     assert explanation.top(1)[0].score > 1, "Jansen's estimator can do that"
     with look(explanation_html(explanation)) as page:
         expected = [(each.name, f"{each.score:+.3f}") for each in explanation.top(15)]
@@ -45,7 +45,7 @@ def test_small_scores_of_long_texts_keep_their_places(look: Look) -> None:
     def additive(texts: list[str]) -> list[float]:
         return [float(sum(weights[places[word]] for word in text.split())) for text in texts]
 
-    explanation = TextExplainer(additive)(" ".join(places), method="sobol", rows=2)
+    explanation = TextExplainer(additive)(" ".join(places), method=Sobol(base_masks=2))
     with look(explanation_html(explanation)) as page:
         page.locator("button.more").click()
         names = [name for name, _ in bars_of(page)]
@@ -138,7 +138,7 @@ def test_a_method_that_only_scores_has_only_a_score(look: Look) -> None:
 
 
 def test_one_base_mask_gives_no_interval(look: Look) -> None:
-    with look(explanation_html(explained(rows=1))) as page:
+    with look(explanation_html(explained(base_masks=1))) as page:
         expect(page.locator(".interval-note")).to_have_text("no intervals at this budget")
         assert page.locator(".bar").count() > 0
         assert page.locator(".bar .error, .bar .unclear").count() == 0
@@ -190,7 +190,7 @@ def test_labels_may_be_called_what_objects_have(look: Look) -> None:
         return [[k + (k == 0) * 0.1 * t.count("joy") for k in range(7)] for t in texts]
 
     names = ["constructor", "toString", "__proto__", "d", "e", "f", "g"]
-    explanation = TextExplainer(many, labels=names)("such joy")
+    explanation = TextExplainer(many, label_names=names)("such joy")
     with look(explanation_html(explanation)) as page:
         for name in names[:3]:
             choose(page, name)

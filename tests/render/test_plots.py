@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from tests.problems import arguments
 from textsobol import TextExplainer, TextExplanation
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.plots import plot, save_plot
@@ -43,8 +44,7 @@ def sentiment(texts: list[str]) -> np.ndarray:
 
 
 def explained(text: str | tuple[str, str] = TEXT, **options: Any) -> TextExplanation:
-    options = {"method": "sobol", **options}
-    return TextExplainer(sentiment, labels=["no", "yes"])(text, **options)
+    return TextExplainer(sentiment, label_names=["no", "yes"])(text, **arguments(options))
 
 
 def of_words(texts: list[str], label: str = "yes") -> TextExplanation:
@@ -105,7 +105,7 @@ def height(axes: Axes) -> float:
 @pytest.mark.parametrize("label", ["yes", "no"])
 def test_bars_are_the_scores_of_the_strongest_words(label: str) -> None:
     # Sampled, so that intervals have a width.
-    explanation = explained(estimator="flip", rows=8).for_label(label)
+    explanation = explained(estimator="flip", base_masks=8).for_label(label)
     axes, _ = plot(explanation, top=4)
     top = explanation.top(4)
     assert tick_texts(axes) == [each.name for each in top]
@@ -136,7 +136,7 @@ def test_blue_speaks_for_the_label_and_orange_against_it() -> None:
 
 
 def test_title_and_axis_say_what_is_seen() -> None:
-    axes, curve = plot(explained(TEXT * 2, rows=8))
+    axes, curve = plot(explained(TEXT * 2, base_masks=8))
     assert axes.get_title() == "yes 0.999: words for (blue) and against (orange)"
     assert axes.get_xlabel() == "score (share of the variation, signed), 95 % interval"
     assert "search" in curve.get_xlabel()
@@ -152,7 +152,9 @@ def test_a_contrast_has_no_probability_and_repeated_words_have_numbers() -> None
     def topics(texts: list[str]) -> list[list[float]]:
         return [[t.count("goal"), t.count("vote"), t.count("star")] for t in texts]
 
-    explanation = TextExplainer(topics, labels=["sports", "politics", "film"])("goal vote goal")
+    explanation = TextExplainer(topics, label_names=["sports", "politics", "film"])(
+        "goal vote goal"
+    )
     axes, curve = plot(explanation.contrast("sports", "politics"))
     assert axes.get_title().startswith("sports rather than politics:")
     assert sorted(tick_texts(axes)) == ["goal (1)", "goal (2)", "vote"]
@@ -218,7 +220,7 @@ def test_probabilities_have_an_axis_from_0_to_1_and_outputs_their_own() -> None:
     def shouting(texts: list[str]) -> list[float]:
         return [20.0 * text.count("!") for text in texts]
 
-    outputs = TextExplainer(shouting, labels=["noise"])("oh !! no !!!")
+    outputs = TextExplainer(shouting, label_names=["noise"])("oh !! no !!!")
     _, curve = plot(outputs)
     assert curve.get_ylabel() == "score"
     assert curve.get_ylim()[1] >= 100
@@ -268,7 +270,7 @@ def test_more_words_make_a_taller_figure_and_one_word_no_fat_bar() -> None:
 
 @pytest.mark.filterwarnings("ignore:the score is the same")
 def test_words_without_any_influence_have_bars_of_length_0(tmp_path: Path) -> None:
-    constant = TextExplainer(lambda texts: [1.0] * len(texts), labels=["score"])
+    constant = TextExplainer(lambda texts: [1.0] * len(texts), label_names=["score"])
     explanation = constant("one or two")
     axes = plot(explanation)[0]
     assert [bar.get_width() for bar in bars(axes)] == [0, 0, 0]
@@ -278,7 +280,7 @@ def test_words_without_any_influence_have_bars_of_length_0(tmp_path: Path) -> No
 
 
 def test_one_base_mask_has_no_interval() -> None:
-    axes = plot(explained("good bad end", estimator="flip", rows=1))[0]
+    axes = plot(explained("good bad end", estimator="flip", base_masks=1))[0]
     assert len(bars(axes)) > 0
     assert not intervals(axes)
     assert "95 %" not in axes.get_xlabel()

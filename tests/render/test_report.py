@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.render.conftest import Look
 from tests.render.samples import LABELS, choose, sentiment
 from tests.text.tiny import counting_bert, tokenizer
-from textsobol import TextExplainer, TextExplanation, save_report
+from textsobol import Sobol, TextExplainer, TextExplanation, save_report
 from textsobol.corpus.words import corpus_words
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
@@ -30,7 +30,7 @@ TRUTH: list[str | int | None] = ["POSITIVE", "NEGATIVE", 0, None, 1]
 
 @pytest.fixture(scope="module")
 def explanations() -> list[TextExplanation]:
-    return list(TextExplainer(sentiment, labels=LABELS).many(TEXTS))
+    return list(TextExplainer(sentiment, label_names=LABELS).many(TEXTS))
 
 
 def test_the_list_filters_by_label_and_by_right_and_wrong(
@@ -123,7 +123,7 @@ def test_the_words_of_all_texts_lead_to_their_texts(
 
 def test_phrases_lead_to_their_texts(look: Look) -> None:
     texts = ["A film not good at all.", "It is not good.", "So good, not fine."]
-    explainer = TextExplainer(sentiment, labels=LABELS)
+    explainer = TextExplainer(sentiment, label_names=LABELS)
     with look(report_html(explainer.many(texts))) as page:
         page.locator("#corpus-label").select_option("NEGATIVE")
         page.locator("#corpus-kind").select_option("phrases")
@@ -152,7 +152,7 @@ def test_every_word_of_the_corpus_finds_its_texts(look: Look, word: str, texts: 
     def count(texts: list[str]) -> list[float]:
         return [text.lower().count(word) + 0.01 * len(text) for text in texts]
 
-    explainer = TextExplainer(count, unit=cut, labels=["much"])
+    explainer = TextExplainer(count, unit=cut, label_names=["much"])
     with look(report_html(explainer.many(texts))) as page:
         page.locator("#corpus").get_by_role("button", name=word).first.click()
         having = [text for text in texts if word in text.lower()]
@@ -165,9 +165,11 @@ def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
     def score(texts: list[str]) -> list[float]:
         return [5.0 * ("rare" in t) + sum(f"w{k} " in t for k in range(150)) for t in texts]
 
-    explainer = TextExplainer(score, labels=["much"])
+    explainer = TextExplainer(score, label_names=["much"])
     texts = [common + " end"] * 6 + ["rare thing"]  # the sum of each common word is greater
-    with look(report_html(explainer.many(texts, rows=1, estimator="flip"))) as page:
+    with look(
+        report_html(explainer.many(texts, method=Sobol(base_masks=1, estimator="flip")))
+    ) as page:
         for order in ("weight", "score"):
             expect(page.locator("#corpus-order")).to_have_value("weight")
             page.locator("#corpus-order").select_option(order)
@@ -178,7 +180,7 @@ def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
 
 def test_strange_labels_can_be_chosen(look: Look) -> None:
     names = ["very  good", " bad", "constructor", ""]
-    explainer = TextExplainer(lambda texts: [[len(t), 1, 2, 3] for t in texts], labels=names)
+    explainer = TextExplainer(lambda texts: [[len(t), 1, 2, 3] for t in texts], label_names=names)
     explanation = explainer("a good film")
     with look(report_html([explanation])) as page:
         page.locator("#label").select_option(index=1)
@@ -202,7 +204,9 @@ def test_both_texts_of_a_pair_are_cut_and_named(look: Look) -> None:
 
 def test_all_texts_are_coloured_and_whole_on_paper(look: Look) -> None:
     texts = [f"number {k} is a good film " + "and so on " * 80 for k in range(30)]
-    explanations = TextExplainer(sentiment, labels=LABELS).many(texts, rows=1)
+    explanations = TextExplainer(sentiment, label_names=LABELS).many(
+        texts, method=Sobol(base_masks=1)
+    )
     with look(report_html(explanations)) as page:
         assert page.locator(".item:has(.w)").count() < 30
         page.emulate_media(media="print")
@@ -239,7 +243,7 @@ def test_five_hundred_reviews_stay_small(look: Look) -> None:
         return [[-value, value] for value in odds]
 
     texts = [" ".join(random.choice(vocabulary, 230)) for _ in range(5)]
-    few = list(TextExplainer(score, labels=LABELS).many(texts, rows=2))
+    few = list(TextExplainer(score, label_names=LABELS).many(texts, method=Sobol(base_masks=2)))
     page_of_500 = report_html(few * 100)
     assert len(page_of_500.encode()) < 8_000_000
     with look(page_of_500) as page:

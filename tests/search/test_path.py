@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textsobol.driver import answer_by, stream_by
-from textsobol.methods.perturbing import GREEDY_DELETIONS
+from textsobol.methods import Greedy
 from textsobol.search import DEPTH, complete_search_passes, search_path
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import without_each
+
+GREEDY_DELETIONS = Greedy.deletions
 
 PLENTY = 10**6
 SLOPES = np.array([0.5, -1.0, 3.0, 0.0, 2.0, 1.0])

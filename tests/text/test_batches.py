@@ -11,7 +11,7 @@ from transformers import (
 )
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
-from textsobol import BlackBoxError, TextExplainer
+from textsobol import BlackBoxError, Sobol, TextExplainer
 from textsobol.text.batches import LogitRunner
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import Row, StringRows
@@ -22,7 +22,7 @@ TEXT = "The plot is good but the ending is bad and long, really good."
 
 def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer())
-    plain = TextExplainer(model, tok, batch_tokens=4096)(TEXT, rows=3)
+    plain = TextExplainer(model, tok, batch_tokens=4096)(TEXT, method=Sobol(base_masks=3))
     sizes = []
 
     def too_large(module: Any, args: Any, kwargs: Any) -> None:
@@ -31,7 +31,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
             raise RuntimeError("CUDA error: out of memory")
 
     model.register_forward_pre_hook(too_large, with_kwargs=True)
-    tight = TextExplainer(model, tok, batch_tokens=4096)(TEXT, rows=3)
+    tight = TextExplainer(model, tok, batch_tokens=4096)(TEXT, method=Sobol(base_masks=3))
     first = sizes[1]
     assert first > 5, "the first batch after the prediction"
     done = np.cumsum([size if size <= 5 else 0 for size in sizes[1:]])
@@ -52,7 +52,7 @@ def test_an_error_that_is_not_memory_is_not_retried() -> None:
 
     model.register_forward_hook(broken)
     with pytest.raises(BlackBoxError, match="index out of range"):
-        TextExplainer(model, tokenizer())(TEXT, rows=1)
+        TextExplainer(model, tokenizer())(TEXT, method=Sobol(base_masks=1))
     assert len(calls) == 1
 
 
@@ -101,10 +101,10 @@ def test_the_model_is_given_masks_and_types() -> None:
     model.register_forward_pre_hook(
         lambda module, args, kwargs: given.append(kwargs), with_kwargs=True
     )
-    TextExplainer(model, tok)(("a good film", "a bad film"), rows=2)
+    TextExplainer(model, tok)(("a good film", "a bad film"), method=Sobol(base_masks=2))
     assert {int(value) for batch in given for value in batch["token_type_ids"].unique()} == {0, 1}
     given.clear()
-    TextExplainer(model, tok, perturbation="pad")("a good film", rows=2)
+    TextExplainer(model, tok, perturbation="pad")("a good film", method=Sobol(base_masks=2))
     hidden = torch.cat([(batch["attention_mask"] == 0).any(dim=1) for batch in given])
     assert hidden.any()
     for batch in given:
@@ -118,7 +118,10 @@ def test_models_that_pad_on_the_left() -> None:
     torch.manual_seed(0)
     config = XLNetConfig(vocab_size=len(tok), d_model=16, n_layer=1, n_head=2, d_inner=16)
     model = XLNetForSequenceClassification(config).eval()
-    many, alone = (TextExplainer(model, tok, batch_tokens=size)(TEXT, rows=3) for size in (4096, 1))
+    many, alone = (
+        TextExplainer(model, tok, batch_tokens=size)(TEXT, method=Sobol(base_masks=3))
+        for size in (4096, 1)
+    )
     assert many.cost["padding"] > 0
     for one, other in zip(many.words, alone.words, strict=True):
         assert one.scores["LABEL_1"].total == pytest.approx(other.scores["LABEL_1"].total, abs=0.01)
@@ -132,6 +135,8 @@ def test_without_a_pad_token_only_rows_of_one_length_share_a_batch() -> None:
         lambda module, args, kwargs: lengths.append(bool((kwargs["attention_mask"] == 1).all())),
         with_kwargs=True,
     )
-    explanation = TextExplainer(model, tok)("a good film and a bad ending", rows=4)
+    explanation = TextExplainer(model, tok)(
+        "a good film and a bad ending", method=Sobol(base_masks=4)
+    )
     assert all(lengths)
     assert explanation.cost["padding"] == 0

@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
-from textsobol import BlackBoxError, TextExplainer
+from textsobol import BlackBoxError, Sobol, TextExplainer
 from textsobol.text.classifiers import HuggingFaceClassifier
 
 TEXT = "The plot is good but the ending is bad and long, really good."
@@ -41,14 +41,14 @@ def pipeline_scores(pipe: Any, text: str) -> dict[str, float]:
 def test_a_pipelines_own_scores_are_shown(config: dict[str, Any]) -> None:
     """Softmax, sigmoid for several labels, none for regression."""
     pipe = pipe_of(counting_bert(tokenizer(), **config), tokenizer())
-    explanation = TextExplainer(pipe)(TEXT, rows=1)
+    explanation = TextExplainer(pipe)(TEXT, method=Sobol(base_masks=1))
     assert explanation.probabilities == pytest.approx(pipeline_scores(pipe, TEXT), abs=1e-6)
 
 
 @pytest.mark.parametrize("function", ["softmax", "sigmoid", "none"])
 def test_a_pipelines_function_is_respected(function: str) -> None:
     pipe = pipe_of(counting_bert(tokenizer()), tokenizer(), function_to_apply=function)
-    explanation = TextExplainer(pipe)(TEXT, rows=1)
+    explanation = TextExplainer(pipe)(TEXT, method=Sobol(base_masks=1))
     assert explanation.probabilities == pytest.approx(pipeline_scores(pipe, TEXT), abs=1e-6)
 
 
@@ -65,7 +65,7 @@ def test_every_way_to_give_a_model_gives_the_same_explanation(tmp_path: Any) -> 
         TextExplainer(model, tok, _token_path=False),
         TextExplainer(model, tok, batch_tokens=1),
     ]
-    explanations = [way(TEXT, rows=3) for way in ways]
+    explanations = [way(TEXT, method=Sobol(base_masks=3)) for way in ways]
     for other in explanations[1:]:
         for one_word, other_word in zip(explanations[0].words, other.words, strict=True):
             for label, score in one_word.scores.items():
@@ -80,7 +80,9 @@ def test_a_function_is_given_the_masked_texts() -> None:
         seen.update(texts)
         return np.array([[t.count("bad"), t.count("good")] for t in texts], dtype=float)
 
-    explanation = TextExplainer(count, labels=["neg", "pos"])("good bad", estimator="exact")
+    explanation = TextExplainer(count, label_names=["neg", "pos"])(
+        "good bad", method=Sobol(estimator="exact")
+    )
     assert seen == {"good bad", "good", "bad", ""}
     assert explanation.probabilities == {"neg": 1.0, "pos": 1.0}
     assert explanation.words[0].scores["pos"].score == pytest.approx(1)
@@ -101,7 +103,7 @@ def test_a_function_may_answer_in_many_forms(form: str) -> None:
         answers = [[{"label": "b", "score": g}, {"label": "a", "score": -g}] for g in good]
         return [sorted(answer, key=lambda one: -one["score"]) for answer in answers]
 
-    explanation = TextExplainer(count)("a good film", rows=4)
+    explanation = TextExplainer(count)("a good film", method=Sobol(base_masks=4))
     label = {"vector": "0", "tensor": "0", "lists": "1", "answers": "b"}[form]
     (best,) = explanation.for_label(label).top(1)
     assert best.word == "good"
@@ -113,7 +115,7 @@ def test_answers_without_all_labels_are_refused() -> None:
         return [{"label": "good" if "good" in t else "bad", "score": 0.9} for t in texts]
 
     with pytest.raises(BlackBoxError, match="top_k=None"):
-        TextExplainer(top_only)("a good film", rows=4)
+        TextExplainer(top_only)("a good film", method=Sobol(base_masks=4))
 
 
 def test_the_text_on_which_a_function_fails_is_named() -> None:
@@ -123,7 +125,7 @@ def test_the_text_on_which_a_function_fails_is_named() -> None:
         return [1.0] * len(texts)
 
     with pytest.raises(BlackBoxError, match=r"KeyError: 'film' \(text: '(a|good|a good|)'\)"):
-        TextExplainer(picky)("a good film", rows=4)
+        TextExplainer(picky)("a good film", method=Sobol(base_masks=4))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -132,7 +134,7 @@ def test_the_text_with_a_score_that_is_not_finite_is_named(bad: float) -> None:
         return [1.0 if "good" in text else bad for text in texts]
 
     with pytest.raises(BlackBoxError, match=r"returned .* for the text '(a film|film|a|)'"):
-        TextExplainer(broken)("a good film", rows=4)
+        TextExplainer(broken)("a good film", method=Sobol(base_masks=4))
 
 
 def test_a_model_with_scores_that_are_not_finite_is_named() -> None:
@@ -140,18 +142,18 @@ def test_a_model_with_scores_that_are_not_finite_is_named() -> None:
     with torch.no_grad():
         model.classifier.bias[0] = torch.nan
     with pytest.raises(BlackBoxError, match=r"nan.*scores must be finite \(text: 'a good film'\)"):
-        TextExplainer(model, tokenizer())("a good film", rows=4)
+        TextExplainer(model, tokenizer())("a good film", method=Sobol(base_masks=4))
 
 
 def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
     with pytest.raises(BlackBoxError, match="returned 1 scores for"):
-        TextExplainer(lambda texts: [0.5])("a good film", rows=4)
+        TextExplainer(lambda texts: [0.5])("a good film", method=Sobol(base_masks=4))
     with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
-        TextExplainer(lambda texts: np.zeros((len(texts), 2)), labels=["a", "b", "c"])(
-            "good", rows=1
+        TextExplainer(lambda texts: np.zeros((len(texts), 2)), label_names=["a", "b", "c"])(
+            "good", method=Sobol(base_masks=1)
         )
     with pytest.raises(BlackBoxError, match="returned str; it must return scores"):
-        TextExplainer(lambda texts: "positive")("good film", rows=1)
+        TextExplainer(lambda texts: "positive")("good film", method=Sobol(base_masks=1))
 
 
 def test_what_cannot_be_explained_is_named() -> None:
@@ -178,9 +180,9 @@ def test_nothing_that_is_given_is_changed(fails: bool) -> None:
     if fails:
         model.register_forward_hook(lambda *_: (_ for _ in ()).throw(OSError("broken")))
         with pytest.raises(BlackBoxError, match="OSError: broken"):
-            TextExplainer(model, tok)(TEXT, rows=2)
+            TextExplainer(model, tok)(TEXT, method=Sobol(base_masks=2))
     else:
-        one, other = (TextExplainer(model, tok)(TEXT, rows=2) for _ in range(2))
+        one, other = (TextExplainer(model, tok)(TEXT, method=Sobol(base_masks=2)) for _ in range(2))
         assert one.words == other.words, "dropout is off while explaining"
     assert {name: module.training for name, module in model.named_modules()} == before
     assert (
@@ -204,7 +206,7 @@ def test_zero_shot_agrees_with_its_pipeline(multi_label: bool) -> None:
     pipe = ZeroShotClassificationPipeline(model=model, tokenizer=tok, multi_label=multi_label)
     names = ["good", "bad film", "long"]
     explainer = TextExplainer(pipe, candidate_labels=names)
-    explanation = explainer(TEXT, rows=2)
+    explanation = explainer(TEXT, method=Sobol(base_masks=2))
     answer = pipe(TEXT, candidate_labels=names, multi_label=multi_label)
     expected = dict(zip(answer["labels"], answer["scores"], strict=True))
     assert explanation.probabilities == pytest.approx(expected, abs=1e-5)
@@ -221,10 +223,10 @@ def test_texts_are_not_given_to_a_function_twice() -> None:
 
     for text, estimator in (("very very good", "exact"), ("good " * 40, "flip")):
         seen.clear()
-        explanation = TextExplainer(count, batch_texts=7)(text, estimator=estimator)
+        explanation = TextExplainer(count, batch_texts=7)(text, method=Sobol(estimator=estimator))
         assert set(seen.values()) == {1}
         assert explanation.cost["forwarded"] == len(seen)
-    explanation = TextExplainer(count)("a good film", estimator="exact")
+    explanation = TextExplainer(count)("a good film", method=Sobol(estimator="exact"))
     assert explanation.cost["distinct"] == explanation.cost["forwarded"] == 8
 
 
@@ -238,7 +240,7 @@ def test_decoders_classify(model_pad: int | None) -> None:
         pad_token_id=model_pad, eos_token_id=0, bos_token_id=0,
     )  # fmt: skip
     model = GPT2ForSequenceClassification(config).eval()
-    explanation = TextExplainer(model, tok)("good film", estimator="exact")
+    explanation = TextExplainer(model, tok)("good film", method=Sobol(estimator="exact"))
     expected = pipeline_scores(pipe_of(model, tok), "good film")
     assert explanation.probabilities == pytest.approx(expected, abs=1e-5)
 
@@ -253,19 +255,19 @@ def test_an_untrained_head_is_refused(tmp_path: Any) -> None:
 def test_arguments_that_do_not_apply_are_refused() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer())
     with pytest.raises(ValueError, match="a model has labels of its own"):
-        TextExplainer(model, tok, labels=["a", "b"])
+        TextExplainer(model, tok, label_names=["a", "b"])
     with pytest.raises(ValueError, match="tokenizer= goes with a model"):
         TextExplainer(pipe_of(model, tok), tok)
     for labels in ("pos", ["a", "a"]):
         with pytest.raises(ValueError, match="labels must be a list of different names"):
-            TextExplainer(lambda texts: [[0.0, 1.0]], labels=labels)
+            TextExplainer(lambda texts: [[0.0, 1.0]], label_names=labels)
     with pytest.raises(ValueError, match="without a transformers config"):
         TextExplainer(torch.nn.Linear(2, 2), tok)
 
 
 def test_pipelines_with_tokenizer_settings_of_their_own_are_called_as_they_are() -> None:
     pipe = pipe_of(counting_bert(tokenizer()), tokenizer(), add_special_tokens=False)
-    explanation = TextExplainer(pipe)(TEXT, rows=2)
+    explanation = TextExplainer(pipe)(TEXT, method=Sobol(base_masks=2))
     assert explanation.probabilities == pytest.approx(pipeline_scores(pipe, TEXT), abs=1e-6)
 
 
@@ -277,9 +279,11 @@ def test_the_budget_of_zero_shot_counts_every_question() -> None:
     )
     pipe = ZeroShotClassificationPipeline(model=model, tokenizer=tok)
     explainer = TextExplainer(pipe, candidate_labels=["good", "bad", "long"])
-    assert explainer("a good film", budget=40, estimator="flip").cost["forwarded"] <= 40
+    assert (
+        explainer("a good film", budget=40, method=Sobol(estimator="flip")).cost["forwarded"] <= 40
+    )
     with pytest.raises(ValueError, match=r"at least 15 forward passes.*each of the 3 labels"):
-        explainer("a good film", budget=14, estimator="flip")
+        explainer("a good film", budget=14, method=Sobol(estimator="flip"))
 
 
 def test_windows_follow_the_smallest_limit() -> None:

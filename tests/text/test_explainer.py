@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.problems import arguments
 from tests.text.tiny import FAMILIES, counting_bert, tokenizer
-from textsobol import ConstantScoreWarning, TextExplainer, TextExplanation, WindowWarning
+from textsobol import ConstantScoreWarning, Sobol, TextExplainer, TextExplanation, WindowWarning
 from textsobol.text.inputs import default_budget
 from textsobol.text.records import WordScore
 
@@ -67,7 +68,9 @@ def test_ignored_words_stay_and_carry_no_score() -> None:
         seen.update(texts)
         return counting(texts)
 
-    explanation = TextExplainer(spy, ignore="stopwords")("The film is not good", rows=8)
+    explanation = TextExplainer(spy, ignore="stopwords")(
+        "The film is not good", method=Sobol(base_masks=8)
+    )
     assert [w.status for w in explanation.words] == [
         "ignored", "scored", "ignored", "scored", "scored",
     ]  # fmt: skip
@@ -80,11 +83,13 @@ def test_ignored_words_stay_and_carry_no_score() -> None:
 def test_units(unit: str) -> None:
     text = "The film is good. The ending is bad.\n\nIt is long."
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), unit=unit)
-    explanation = explainer(text, rows=4)
+    explanation = explainer(text, method=Sobol(base_masks=4))
     n_units = {"word": 11, "token": 14, "sentence": 3, "paragraph": 2}[unit]
     assert len(explanation.words) == n_units
     assert all(text[w.start : w.end] == w.text for w in explanation.words)
-    custom = TextExplainer(counting, unit=lambda t: [(0, 17), (18, 36)])(text, rows=4)
+    custom = TextExplainer(counting, unit=lambda t: [(0, 17), (18, 36)])(
+        text, method=Sobol(base_masks=4)
+    )
     assert [w.text for w in custom.words] == ["The film is good.", "The ending is bad."]
 
 
@@ -96,10 +101,10 @@ def test_all_labels_come_from_the_same_rows() -> None:
         calls += len(texts)
         return counting(texts)
 
-    explainer = TextExplainer(count, labels=["neg", "pos"])
-    both = explainer(TEXT, rows=3)
+    explainer = TextExplainer(count, label_names=["neg", "pos"])
+    both = explainer(TEXT, method=Sobol(base_masks=3))
     n_both, calls = calls, 0
-    one = explainer(TEXT, rows=3, labels=["pos"])
+    one = explainer(TEXT, method=Sobol(base_masks=3), targets=["pos"])
     assert calls == n_both == both.cost["forwarded"]
     assert both.labels == ("neg", "pos")
     assert one.labels == ("pos",)
@@ -111,13 +116,15 @@ def test_all_labels_come_from_the_same_rows() -> None:
 def test_the_same_seed_gives_the_same_explanation() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
     text = " ".join([TEXT, TEXT])
-    one, other, another = (explainer(text, rows=2, seed=s) for s in (0, 0, 1))
+    one, other, another = (explainer(text, method=Sobol(base_masks=2), seed=s) for s in (0, 0, 1))
     assert one.words == other.words
     assert one.words != another.words
 
 
 def test_explanations_are_complete_and_survive_json(tmp_path: Any) -> None:
-    explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(TEXT, rows=1)
+    explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(
+        TEXT, method=Sobol(base_masks=1)
+    )
     assert math.isnan(explanation.words[0].scores["LABEL_0"].low), "one mask cannot tell"
     path = tmp_path / "explanation.json"
     explanation.save(path)
@@ -142,7 +149,7 @@ def test_explanations_are_complete_and_survive_json(tmp_path: Any) -> None:
 
 def test_a_data_frame_has_a_row_for_every_word_and_label() -> None:
     pytest.importorskip("pandas")
-    frame = TextExplainer(counting)(TEXT, rows=2).to_dataframe()
+    frame = TextExplainer(counting)(TEXT, method=Sobol(base_masks=2)).to_dataframe()
     assert len(frame) == 11 * 2
     named = {field.name for field in fields(WordScore)}
     assert set(frame.columns) == {*named, "status"}
@@ -153,7 +160,7 @@ def test_many_is_lazy() -> None:
         yield "a good film"
         raise AssertionError("asked for too early")
 
-    explanations = TextExplainer(counting).many(texts(), rows=2)
+    explanations = TextExplainer(counting).many(texts(), method=Sobol(base_masks=2))
     assert next(explanations).text == "a good film"
 
 
@@ -168,7 +175,7 @@ def test_words_outside_the_window_are_told_and_score_zero() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer())
     text = " ".join(["film"] * 90) + " good"
     with pytest.warns(WindowWarning, match="29 of 91 words lie outside") as caught:
-        explanation = TextExplainer(model, tok)(text, rows=1)
+        explanation = TextExplainer(model, tok)(text, method=Sobol(base_masks=1))
     (warning,) = [w for w in caught if w.category is WindowWarning]
     assert warning.filename == __file__
     statuses = [w.status for w in explanation.words]
@@ -179,7 +186,7 @@ def test_words_outside_the_window_are_told_and_score_zero() -> None:
 def test_a_pair_longer_than_the_window_loses_the_end_of_the_longer_text() -> None:
     with pytest.warns(WindowWarning):
         explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(
-            (" ".join(["film"] * 90), "a good film"), rows=1
+            (" ".join(["film"] * 90), "a good film"), method=Sobol(base_masks=1)
         )
     assert [w.status for w in explanation.words if w.part == 1] == ["scored"] * 3
     assert sum(w.status == "scored" for w in explanation.words if w.part == 0) == 64 - 3 - 3
@@ -188,7 +195,7 @@ def test_a_pair_longer_than_the_window_loses_the_end_of_the_longer_text() -> Non
 def test_two_long_texts_share_the_window() -> None:
     with pytest.warns(WindowWarning):
         explanation = TextExplainer(counting_bert(tokenizer()), tokenizer())(
-            (" ".join(["film"] * 60), " ".join(["good"] * 59)), rows=1
+            (" ".join(["film"] * 60), " ".join(["good"] * 59)), method=Sobol(base_masks=1)
         )
     kept = [sum(w.status == "scored" for w in explanation.words if w.part == k) for k in (0, 1)]
     assert kept == [30, 30]
@@ -207,7 +214,7 @@ def test_replacements_may_make_a_text_longer_than_the_window() -> None:
     explainer = TextExplainer(
         counting_bert(tokenizer()), tokenizer(), perturbation="some other long thing"
     )
-    assert explainer(" ".join(["good"] * 50), rows=1).cost["forwarded"] > 1
+    assert explainer(" ".join(["good"] * 50), method=Sobol(base_masks=1)).cost["forwarded"] > 1
 
 
 def test_left_truncation_is_refused_not_mistaken() -> None:
@@ -219,7 +226,7 @@ def test_left_truncation_is_refused_not_mistaken() -> None:
 
 def test_pairs_in_the_form_of_transformers() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
-    pair = explainer({"text": "a good film", "text_pair": "a bad film"}, rows=1)  # type: ignore[arg-type]
+    pair = explainer({"text": "a good film", "text_pair": "a bad film"}, method=Sobol(base_masks=1))  # type: ignore[arg-type]
     assert pair.text == ("a good film", "a bad film")
     with pytest.raises(ValueError, match=r"explainer\.many\(texts\)"):
         explainer(["a good film", "a bad film"])  # type: ignore[arg-type]
@@ -227,7 +234,7 @@ def test_pairs_in_the_form_of_transformers() -> None:
 
 def test_many_names_the_text_that_fails() -> None:
     with pytest.raises(ValueError, match="text 1: nothing to explain"):
-        list(TextExplainer(counting).many(["a good film", ""], rows=1))
+        list(TextExplainer(counting).many(["a good film", ""], method=Sobol(base_masks=1)))
     with pytest.raises(ValueError, match="takes a list of texts"):
         list(TextExplainer(counting).many("a good film"))
 
@@ -285,7 +292,9 @@ def test_a_budget_that_is_enough_is_not_refused(settings: dict[str, Any], path: 
         has = [text.split() for text in texts]
         return [[2.0 * ("two" in h) - ("six" in h) * ("one" in h), 0.3] for h in has]
 
-    explanation = TextExplainer(model, labels=["yes", "no"])(TEN, path=path, **settings)
+    explanation = TextExplainer(model, label_names=["yes", "no"])(
+        TEN, **arguments({"path": path, **settings})
+    )
     assert explanation.cost["forwarded"] <= settings.get("budget", 1024)
     if settings.get("estimator") == "exact":
         assert explanation.is_exact
@@ -306,7 +315,7 @@ def test_a_budget_that_is_refused_is_the_one_that_was_given(
 ) -> None:
     said = f"budget={settings['budget']}: 10 words.* need at least {least} forward passes"
     with pytest.raises(ValueError, match=said):
-        TextExplainer(counting)(TEN, **settings)
+        TextExplainer(counting)(TEN, **arguments(settings))
 
 
 def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
@@ -316,7 +325,7 @@ def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
     def model(texts: list[str]) -> list[float]:
         return [sum(slopes[int(word[1:])] for word in text.split()) for text in texts]
 
-    found = TextExplainer(model)(text, budget=800, rows=2)
+    found = TextExplainer(model)(text, budget=800, method=Sobol(base_masks=2))
     assert found.settings["base_masks"] == 2
     assert found.cost["forwarded"] > 600
     assert found.cost["forwarded"] <= 800
@@ -333,8 +342,8 @@ def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
         (b"bytes", {}, "a text is a string"),
         (None, {}, "a text is a string"),
         ("bad \ud800 half", {}, "half of a surrogate pair at character 4"),
-        (TEXT, {"labels": ["2"]}, "unknown label '2'; known: 0, 1"),
-        (TEXT, {"labels": []}, "known: 0, 1"),
+        (TEXT, {"targets": ["2"]}, "unknown label '2'; known: 0, 1"),
+        (TEXT, {"targets": []}, "known: 0, 1"),
         (TEXT, {"keep": 0.0}, "between 0 and 1"),
         (TEXT, {"keep": 1.0}, "between 0 and 1"),
         (TEXT, {"budget": 12, "estimator": "flip"}, "11 words need at least 13 forward passes"),
@@ -345,7 +354,7 @@ def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
 )
 def test_bad_input(text: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        TextExplainer(counting)(text, **settings)
+        TextExplainer(counting)(text, **arguments(settings))
 
 
 @pytest.mark.parametrize(
@@ -406,7 +415,7 @@ def test_strange_texts_are_explained_or_refused(family: str) -> None:
     for _ in range(1000):
         text = _strange_text(rng)
         try:
-            explanation = explainer(text, rows=1)
+            explanation = explainer(text, method=Sobol(base_masks=1))
         except ValueError:
             continue
         n_explained += 1

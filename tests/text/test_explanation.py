@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textsobol import TextExplainer, TextExplanation
+from tests.problems import arguments
+from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.render.summary import summary
 
 FILLER = [f"w{k}" for k in range(30)]
@@ -121,7 +122,7 @@ def topics(texts: list[str]) -> np.ndarray:
 
 @pytest.mark.parametrize("text", ["A goal, a vote, a star", "goal vote star " + " ".join(FILLER)])
 def test_a_contrast_is_the_explanation_of_the_difference(text: str) -> None:
-    explainer = TextExplainer(topics, labels=["sports", "politics", "film"])
+    explainer = TextExplainer(topics, label_names=["sports", "politics", "film"])
     before = explainer(text)
     found = before.contrast("sports", "politics")
     assert found.label == "sports rather than politics"
@@ -131,8 +132,8 @@ def test_a_contrast_is_the_explanation_of_the_difference(text: str) -> None:
         scores = topics(texts)
         return scores[:, 0] - scores[:, 1]
 
-    rows = {} if before.is_exact else {"rows": before.settings["base_masks"]}
-    direct = TextExplainer(difference)(text, path=False, **rows)
+    masks = None if before.is_exact else before.settings["base_masks"]
+    direct = TextExplainer(difference)(text, method=Sobol(base_masks=masks, path=False))
     for one, other in zip(found.words, direct.words, strict=True):
         assert found.score_of(one) == direct.score_of(other)
     assert found.baseline == pytest.approx(direct.baseline)
@@ -152,7 +153,7 @@ def test_a_contrast_of_two_labels_has_the_scores_of_the_first() -> None:
 
 
 def test_contrasts_that_cannot_be_made_say_why() -> None:
-    explanation = TextExplainer(topics, labels=["sports", "politics", "film"])("a goal")
+    explanation = TextExplainer(topics, label_names=["sports", "politics", "film"])("a goal")
     with pytest.raises(ValueError, match="'music' is not known"):
         explanation.contrast("sports", "music")
     with pytest.raises(ValueError, match="two different labels"):
@@ -204,12 +205,12 @@ def test_advice_says_how_many_passes_settle_the_top() -> None:
 @pytest.mark.parametrize("budget", [6, 50])
 def test_one_mask_advises_as_many_as_intervals_need(path: bool, budget: int) -> None:
     explainer = scored(lambda has: [5.0 * ("w3" in has)])
-    explanation = explainer(" ".join(FILLER), budget=budget, path=path)
+    explanation = explainer(" ".join(FILLER), budget=budget, method=Sobol(path=path))
     assert explanation.settings["base_masks"] == 1
     assert "too close" not in str(explanation.advice)
     advised = explanation.advised["0"]
     assert advised is not None
-    again = explainer(" ".join(FILLER), budget=advised, path=path)
+    again = explainer(" ".join(FILLER), budget=advised, method=Sobol(path=path))
     assert again.settings["base_masks"] + again.settings["leader_masks"] >= 5
     assert not np.isnan(by_word(again)["w3"].low)
 
@@ -304,11 +305,11 @@ def test_groups_do_not_depend_on_the_label_that_is_looked_at() -> None:
         has = [set(text.split()) for text in texts]
         return [[100.0 * ("w20" in h), 1.0 * ("w150" in h), 0.01 * ("w280" in h)] for h in has]
 
-    explainer = TextExplainer(model, labels=list(own))
+    explainer = TextExplainer(model, label_names=list(own))
     for seed in range(3):
         plain = explainer(" ".join(words), budget=60, seed=seed)
         for label, word in own.items():
-            looked_at = explainer(" ".join(words), budget=60, seed=seed, label=label)
+            looked_at = explainer(" ".join(words), budget=60, seed=seed, target=label)
             assert looked_at.words == plain.words
             assert replace(plain.for_label(label), cost=looked_at.cost) == looked_at
             assert word in looked_at.top(1)[0].word.split()
@@ -320,23 +321,23 @@ def test_numbers_of_numpy_are_recorded_as_plain_ones(tmp_path: Any) -> None:
     given: dict[str, Any] = {
         "seed": np.int64(3), "keep": np.float32(0.5), "budget": np.int64(300),
     }  # fmt: skip
-    explanation = explainer(" ".join(FILLER), **given)
+    explanation = explainer(" ".join(FILLER), **arguments(given))
     same = explainer(" ".join(FILLER), seed=3, budget=300)
     assert explanation.words == same.words
     assert explanation.settings == same.settings
     explanation.save(tmp_path / "x.json")
     assert TextExplanation.load(tmp_path / "x.json") == explanation
-    given = {"rows": np.int64(2), "interactions": 2}
-    few = explainer(" ".join(FILLER), **given)
+    given = {"base_masks": np.int64(2), "interactions": 2}
+    few = explainer(" ".join(FILLER), **arguments(given))
     few.save(tmp_path / "few.json")
 
 
 @pytest.mark.parametrize(
     "how",
     [
-        {"rows": 1, "path": False},
-        {"rows": 1},
-        {"rows": 40, "estimator": "jansen"},
+        {"base_masks": 1, "path": False},
+        {"base_masks": 1},
+        {"base_masks": 40, "estimator": "jansen"},
         {"budget": 20},
         {"budget": 200, "interactions": 3},
         {"budget": 200, "sign": "occlusion"},
@@ -345,7 +346,7 @@ def test_numbers_of_numpy_are_recorded_as_plain_ones(tmp_path: Any) -> None:
 @pytest.mark.parametrize("n_words", [6, 30])
 def test_the_cost_counts_the_whole_text(how: dict[str, Any], n_words: int) -> None:
     explainer = scored(lambda has: [1.0 * ("w3" in has) + 0.1 * len(has)])
-    cost = explainer(" ".join(FILLER[:n_words]), **how).cost
+    cost = explainer(" ".join(FILLER[:n_words]), **arguments(how)).cost
     assert cost["rows"] >= cost["distinct"] == cost["forwarded"]
 
 
@@ -353,7 +354,7 @@ def test_the_cost_counts_the_whole_text(how: dict[str, Any], n_words: int) -> No
 def test_words_are_there_or_not_so_that_there_is_a_keep_rate(keep: Any) -> None:
     explainer = scored(lambda has: [1.0 * ("w3" in has)])
     with pytest.raises(ValueError, match="between 0 and 1") as raised:
-        explainer("w1 w2 w3", keep=keep)
+        explainer("w1 w2 w3", method=Sobol(keep=keep))
     assert "or None" not in str(raised.value)
     with pytest.raises(ValueError, match="between 0 and 1"):
-        next(explainer.stream("w1 w2 w3", keep=keep))
+        next(explainer.stream("w1 w2 w3", method=Sobol(keep=keep)))

@@ -56,7 +56,7 @@ def test_masks_are_answered_as_the_masked_strings_are(labels: int, score: str) -
 
 def test_only_the_labels_asked_for_are_scored_but_all_are_shown() -> None:
     explainer = TextExplainer(counting_bert(tokenizer(), labels=3), tokenizer())
-    every, some = explainer.masked(TEXT), explainer.masked(TEXT, labels=["LABEL_2", "LABEL_0"])
+    every, some = explainer.masked(TEXT), explainer.masked(TEXT, targets=["LABEL_2", "LABEL_0"])
     masks = every_mask(4)
     assert some.labels == ["LABEL_2", "LABEL_0"]
     np.testing.assert_allclose(some.scores(masks), every.scores(masks)[:, [2, 0]])
@@ -70,7 +70,7 @@ def test_looking_at_one_label_shares_what_is_known() -> None:
         forwarded.extend(texts)
         return np.array([[len(text), text.count("o")] for text in texts], dtype=float)
 
-    game = TextExplainer(function, labels=["length", "o"]).masked(TEXT)
+    game = TextExplainer(function, label_names=["length", "o"]).masked(TEXT)
     masks = every_mask(4)
     both = game.scores(masks[:8])
     one = game.with_target("o")

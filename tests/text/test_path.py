@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textsobol import BlackBoxError, TextExplainer, TextExplanation
+from textsobol import BlackBoxError, Sobol, TextExplainer, TextExplanation
 from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Attribution
 from textsobol.methods.contract import FoundPath
@@ -34,7 +34,7 @@ def without(explanation: TextExplanation, numbers: Any) -> str:
 
 @pytest.mark.parametrize("budget", [40, 200, None])
 def test_every_step_says_what_the_model_says_of_what_is_left(budget: int | None) -> None:
-    explanation = TextExplainer(sentiment, labels=LABELS)(TEXT, budget=budget)
+    explanation = TextExplainer(sentiment, label_names=LABELS)(TEXT, budget=budget)
     path = explanation.path
     assert path is not None
     assert path.label == explanation.prediction == "yes"
@@ -48,10 +48,10 @@ def test_every_step_says_what_the_model_says_of_what_is_left(budget: int | None)
 
 
 def test_the_path_belongs_to_the_decision_whatever_label_is_explained() -> None:
-    explainer = TextExplainer(sentiment, labels=LABELS)
+    explainer = TextExplainer(sentiment, label_names=LABELS)
     plain, other, one = (
         explainer(TEXT, budget=100, **chosen)
-        for chosen in ({}, {"label": "no"}, {"labels": ["no"]})
+        for chosen in ({}, {"target": "no"}, {"targets": ["no"]})
     )
     assert plain.path == other.path == plain.for_label("no").path
     assert one.path is not None
@@ -64,7 +64,7 @@ def test_the_path_belongs_to_the_decision_whatever_label_is_explained() -> None:
 
 @pytest.mark.parametrize("text", [TEXT, "good " * 4 + "plot " * 30 + "bad", "fine bad nice plot"])
 def test_no_word_of_the_flip_set_can_be_put_back(text: str) -> None:
-    explanation = TextExplainer(sentiment, labels=LABELS)(text)
+    explanation = TextExplainer(sentiment, label_names=LABELS)(text)
     flip = explanation.flip
     assert flip is not None
     assert flip.is_irreducible
@@ -86,7 +86,7 @@ def test_where_nothing_changes_the_prediction_there_is_no_flip_set() -> None:
         share = np.array([0.9 + 0.01 * t.count("good") for t in texts])
         return np.stack([1 - share, share], axis=1)
 
-    explanation = TextExplainer(sure, labels=LABELS)("a good film " * 8)
+    explanation = TextExplainer(sure, label_names=LABELS)("a good film " * 8)
     assert explanation.flip is None
     assert explanation.path is not None
     assert explanation.path.lowest is not None
@@ -104,7 +104,9 @@ def test_a_single_score_has_a_path_and_no_decision() -> None:
 def test_the_path_can_be_left_out_and_changes_no_score() -> None:
     explainer = TextExplainer(sentiment)
     text = "good " * 30 + "bad"
-    plain, searched = (explainer(text, rows=5, path=path) for path in (False, True))
+    plain, searched = (
+        explainer(text, method=Sobol(base_masks=5, path=path)) for path in (False, True)
+    )
     assert plain.path is None
     assert plain.flip is None
     assert plain.words == searched.words
@@ -114,11 +116,13 @@ def test_the_path_can_be_left_out_and_changes_no_score() -> None:
 
 def test_path_and_pairs_survive_a_round_trip() -> None:
     explainer = TextExplainer(sentiment)
-    explanation = explainer("a good or bad film", interactions=3)
+    explanation = explainer("a good or bad film", method=Sobol(interactions=3))
     assert explanation.flip is not None
     assert len(explanation.pairs) == 3
     assert TextExplanation.from_dict(explanation.to_dict()) == explanation
-    one_mask = explainer("a good or bad film", rows=1, estimator="flip", interactions=2)
+    one_mask = explainer(
+        "a good or bad film", method=Sobol(base_masks=1, estimator="flip", interactions=2)
+    )
     assert TextExplanation.from_dict(one_mask.to_dict()) == one_mask
 
 
@@ -136,7 +140,9 @@ def test_pairs_have_sign_and_interval() -> None:
     def negation(texts: list[str]) -> list[float]:
         return [2.0 * ("good" in t) - 3.0 * ("good" in t and "not" in t) for t in texts]
 
-    exact = TextExplainer(negation, labels=["score"])("this is not a good film", interactions=2)
+    exact = TextExplainer(negation, label_names=["score"])(
+        "this is not a good film", method=Sobol(interactions=2)
+    )
     (pair,) = exact.pairs
     assert [exact.words[k].text for k in pair.words] == ["not", "good"]
     score = pair.scores["score"]
@@ -147,15 +153,15 @@ def test_pairs_have_sign_and_interval() -> None:
 @pytest.mark.parametrize("interactions", [-1, 1])
 def test_interactions_need_two_words(interactions: int) -> None:
     with pytest.raises(ValueError, match="2 words"):
-        TextExplainer(sentiment)("a good film", interactions=interactions)
+        TextExplainer(sentiment)("a good film", method=Sobol(interactions=interactions))
 
 
 def test_interactions_are_part_of_the_budget() -> None:
     explainer = TextExplainer(sentiment)
     text = "film " * 38 + "good bad"
     with pytest.raises(ValueError, match="6 pairs need at least 48"):
-        explainer(text, interactions=4, budget=47)
-    assert explainer(text, interactions=4, budget=200).cost["forwarded"] <= 200
+        explainer(text, method=Sobol(interactions=4), budget=47)
+    assert explainer(text, method=Sobol(interactions=4), budget=200).cost["forwarded"] <= 200
 
 
 def test_words_that_only_work_together_are_found_within_the_budget() -> None:
@@ -168,7 +174,9 @@ def test_words_that_only_work_together_are_found_within_the_budget() -> None:
             ("good" in one) - 0.5 * ("not" in one) - 3.0 * ({"not", "good"} <= one) for one in has
         ]
 
-    explanation = TextExplainer(negated)(f"{filler} not good {filler}", interactions=4)
+    explanation = TextExplainer(negated)(
+        f"{filler} not good {filler}", method=Sobol(interactions=4)
+    )
 
     def size(pair: Any) -> float:
         return max(abs(score.effect) for score in pair.scores.values())
@@ -187,8 +195,8 @@ TWICE = "A gripping film that is not good: a dull ending and wooden jokes ruin i
 @pytest.mark.parametrize("budget", [12, 120, 400])
 def test_a_stream_ends_with_the_explanation_and_costs_no_more(budget: int) -> None:
     explainer = TextExplainer()
-    streamed = list(explainer.stream(TWICE, budget=budget, label="POSITIVE", seed=4))
-    whole = explainer(TWICE, budget=budget, label="POSITIVE", seed=4)
+    streamed = list(explainer.stream(TWICE, budget=budget, target="POSITIVE", seed=4))
+    whole = explainer(TWICE, budget=budget, target="POSITIVE", seed=4)
     for one, other in zip(streamed[-1].words, whole.words, strict=True):
         # Batches of other sizes round otherwise.
         for label, own in one.scores.items():
@@ -225,7 +233,7 @@ def test_a_long_text_is_opened_where_it_matters() -> None:
     def praise(texts: list[str]) -> list[float]:
         return [2.0 * ("wonderful" in text) - 3.0 * ("awful" in text) for text in texts]
 
-    explanation = TextExplainer(praise, labels=["praise"])(text, budget=500)
+    explanation = TextExplainer(praise, label_names=["praise"])(text, budget=500)
     assert len(explanation.words) > 1900
     assert [each.word for each in explanation.top(2)] == ["awful", "wonderful"]
     assert [each.effect for each in explanation.top(2)] == pytest.approx([-3, 2], abs=1e-6)
@@ -254,14 +262,14 @@ def test_words_that_are_ignored_are_in_no_group() -> None:
 def test_settings_that_say_nothing_are_refused() -> None:
     explainer = TextExplainer(lambda texts: [len(text) for text in texts])
     with pytest.raises(ValueError, match="rows=0"):
-        explainer("a good film", rows=0)
+        explainer("a good film", method=Sobol(base_masks=0))
     with pytest.raises(ValueError, match="give both"):
-        explainer("a good film", stable_top=3)
+        explainer("a good film", method=Sobol(stable_top=3))
 
 
 def test_precision_goes_on_until_the_top_is_stable() -> None:
     explainer = TextExplainer(lambda texts: [text.count("good") for text in texts])
-    explanation = explainer("a good film " * 5, precision=0.9, stable_top=5)
+    explanation = explainer("a good film " * 5, method=Sobol(precision=0.9, stable_top=5))
     assert explanation.settings["stable"] is True
     assert {each.word for each in explanation.top(5)} == {"good"}
     assert explanation.path is not None
@@ -277,10 +285,10 @@ def test_precision_keeps_to_the_budget_when_the_prediction_is_not_analysed() -> 
         ) + [3.0 * (len(own) % 2) for own in words]
         return np.stack([100 + sums, sums], axis=1)
 
-    explainer = TextExplainer(model, labels=["A", "B"])
+    explainer = TextExplainer(model, label_names=["A", "B"])
     text = " ".join(f"w{k}" for k in range(40))
     with pytest.warns(UnstableTopWarning):
-        explanation = explainer(text, labels=["B"], precision=0.95, budget=1000)
+        explanation = explainer(text, targets=["B"], method=Sobol(precision=0.95), budget=1000)
     assert explanation.cost["forwarded"] <= 1000
     assert explanation.path is not None
     assert explanation.path.label == "A"
@@ -293,7 +301,7 @@ def test_nothing_is_exact_or_smallest_of_words_that_were_masked_as_groups(budget
         return [[2.0 * ("w3" in text.split()) - 1, 0.0] for text in texts]
 
     text = " ".join(f"w{k}" for k in range(30))
-    explanation = TextExplainer(model, labels=["A", "B"])(text, budget=budget)
+    explanation = TextExplainer(model, label_names=["A", "B"])(text, budget=budget)
     assert explanation.settings["estimator"] == "exact", "all masks of the groups"
     assert not explanation.is_exact
     assert explanation.flip is not None
@@ -311,7 +319,7 @@ def test_of_groups_a_flip_set_is_judged_by_its_words() -> None:
     """The text has units w0, w1 and a group; two words or the group change the prediction."""
     game = TextExplainer(
         lambda texts: [[1.5, 3.0 - ("w0" in t) - ("w1" in t) - ("w2" in t)] for t in texts],
-        labels=["A", "B"],
+        label_names=["A", "B"],
     ).masked("w0 w1 w2 w3 w4")
     units = np.array([0, 1, 2, 2, 2])
 
@@ -331,7 +339,7 @@ def test_a_tie_keeps_the_prediction_in_steps_and_flip_sets_alike() -> None:
     def praise(texts: list[str]) -> list[list[float]]:
         return [[0.0, 1.0 * ("good" in text)] for text in texts]
 
-    tied = TextExplainer(praise, labels=["neg", "pos"])("a good film")
+    tied = TextExplainer(praise, label_names=["neg", "pos"])("a good film")
     assert tied.path is not None
     assert [step.text for step in tied.path.steps] == ["good"]
     assert tied.path.steps[0].prediction == "pos"
@@ -340,7 +348,7 @@ def test_a_tie_keeps_the_prediction_in_steps_and_flip_sets_alike() -> None:
     def twice(texts: list[str]) -> list[list[float]]:
         return [[0.5, 1.0 * ("good" in text)] for text in texts]
 
-    ahead = TextExplainer(twice, labels=["neg", "pos"])("a good film")
+    ahead = TextExplainer(twice, label_names=["neg", "pos"])("a good film")
     assert ahead.path is not None
     assert ahead.path.steps[0].prediction == "neg"
     assert ahead.flip is not None

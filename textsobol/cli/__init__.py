@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from textsobol import __version__
-from textsobol.cli.corpus import report
-from textsobol.cli.pictures import image
-from textsobol.cli.texts import compare, explain
+from textsobol.cli.corpus import corpus, report
+from textsobol.cli.expand import expand
+from textsobol.cli.explain import compare, explain
+from textsobol.cli.image import image
 
 app = typer.Typer(
     add_completion=False,
@@ -33,5 +34,5 @@ def main(
     """Which words of a text, or regions of a picture, made a classifier decide as it did?"""
 
 
-for command in (explain, report, compare, image):
-    app.command()(command)
+for command in (explain, corpus, report, compare, image):
+    app.command()(expand(command))

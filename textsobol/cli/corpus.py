@@ -1,163 +1,134 @@
-"""``textsobol explain --out`` and ``textsobol report``: many texts."""
+"""``textsobol corpus`` and ``textsobol report``: many texts."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from textsobol.cli.options import Quiet
-from textsobol.cli.output import (
-    EXPECTED,
-    check_suffix,
-    fail,
-    hush_transformers,
-    tell,
-    told_warnings,
-)
+from textsobol.cli.options import CallOptions, ModelOptions, Quiet, SobolOptions
+from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
 
 SOME_FAILED = 3
 """Exit code of a job that is finished, but could not explain all texts."""
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Explain many texts, into this directory; rerun the same command to resume.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
-Column = Annotated[str, typer.Option(help="Column of the texts.", rich_help_panel="Many texts")]
-PairColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of the second texts, of pairs.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of ids, all different. By default texts are numbered.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(help="Split of a hub data set.", show_default=False, rich_help_panel="Many texts"),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        help="Only so many texts, the first ones.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
-ShardSize = Annotated[
-    int | None,
-    typer.Option(
-        help="Texts of one file, by default up to 128. They fill batches together; what a kill "
-        "costs is the file that was being made.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
-RetryFailed = Annotated[
-    bool,
-    typer.Option(
-        "--retry-failed",
-        help="Make files again in which a text failed.",
-        rich_help_panel="Many texts",
-    ),
-]
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="local, or ray to share the work out over processes and machines.",
-        rich_help_panel="Many texts",
-    ),
-]
-Actors = Annotated[
-    int,
-    typer.Option(help="Of Ray: processes, each with the model.", rich_help_panel="Many texts"),
-]
-GpusPerActor = Annotated[
-    float,
-    typer.Option(help="Of Ray: GPUs of each, or a share of one.", rich_help_panel="Many texts"),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="Of Ray: a running cluster. By default Ray is started here.",
-        show_default=False,
-        rich_help_panel="Many texts",
-    ),
-]
+_STOPPED = 130
+_RAY = "Ray"
 
 
-def check_alone(asked: Mapping[str, Any]) -> None:
-    """Refuse what only one text can have."""
-    for option, value in asked.items():
-        if value:
-            raise typer.BadParameter(
-                f"{option} is for one text; after --out, textsobol report makes a page of many"
-            )
-
-
-def check_is_one_text(text: str | None) -> None:
-    """A table is not a text."""
-    from textsobol.provenance import format_of
-
-    if text and format_of(text) is not None and not any(map(str.isspace, text)):
-        raise typer.BadParameter(f"{text} holds many texts: give --out DIRECTORY, too")
-
-
-def explain_many(
-    source: str | None, making: dict[str, Any], asking: dict[str, Any], *, quiet: bool
+def corpus(
+    *,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A file of texts (Parquet, CSV, JSON lines), a directory of such files, or a "
+            "hub id."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Directory for the results; rerun the same command to resume.")
+    ],
+    column: Annotated[str, typer.Option(help="Column of the texts.")] = "text",
+    pair_column: Annotated[
+        str | None, typer.Option(help="Column of the second texts, of pairs.", show_default=False)
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of ids, all different. By default texts are numbered.", show_default=False
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of a hub data set.", show_default=False)
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Only so many texts, the first ones.", show_default=False)
+    ] = None,
+    shard_size: Annotated[
+        int | None,
+        typer.Option(
+            help="Texts of one output file, by default up to 128. They fill batches together; an "
+            "interrupted job loses at most one file.",
+            show_default=False,
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Make files again in which a text failed.")
+    ] = False,
+    call: CallOptions,
+    model: ModelOptions,
+    sobol: SobolOptions,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="local, or ray to share the work among processes and machines.",
+            rich_help_panel=_RAY,
+        ),
+    ] = "local",
+    actors: Annotated[
+        int, typer.Option(help="Processes, each with the model.", rich_help_panel=_RAY)
+    ] = 2,
+    gpus_per_actor: Annotated[
+        float, typer.Option(help="GPUs of each, or a fraction of one.", rich_help_panel=_RAY)
+    ] = 0.0,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="A running cluster. By default Ray is started here.",
+            show_default=False,
+            rich_help_panel=_RAY,
+        ),
+    ] = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Run a job, and tell how it ended."""
-    if not source:
-        raise typer.BadParameter("--out needs a file of texts, a directory of such, or a hub id")
+    """Explain many texts into a directory; then textsobol report makes a page of them.
+
+    If the job is interrupted, rerun the same command to resume. A text that fails is recorded with
+    its error, and the others go on.
+
+    For example:
+
+    textsobol corpus reviews.parquet --column text --out explained/
+
+    textsobol report explained/ --html report.html
+    """
     start = time.monotonic()
     try:
         from textsobol.corpus.memory import limit_allocator_caches
         from textsobol.provenance import files_of
 
         limit_allocator_caches()
+        arguments = call.arguments(sobol)
         files_of(source)  # before the model, which takes longer
-        if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
-            hush_transformers()
-        from textsobol.text.explainer import TextExplainer
-
-        with told_warnings(quiet=quiet):
-            explainer = TextExplainer(making.pop("model"), progress=not quiet, **making)
-            found = explainer.dataset(source, **asking)
+        with report_warnings(quiet=quiet):
+            found = model.explainer(quiet=quiet).dataset(
+                source, out=out, column=column, pair_column=pair_column, id_column=id_column,
+                split=split, limit=limit, shard_size=shard_size, retry_failed=retry_failed,
+                engine=engine, actors=actors, gpus_per_actor=gpus_per_actor, address=address,
+                **arguments,
+            )  # fmt: skip
     except EXPECTED as error:
         fail(error)
     except KeyboardInterrupt:
-        _stopped(asking["out"])
+        note(f"stopped; what is finished is in {out}; rerun the same command to resume")
+        raise typer.Exit(_STOPPED) from None
     from textsobol.progress import duration
 
     n_explained = found.texts - found.failed
-    said = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
+    message = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
     if found.outside:
-        said += f"; {found.outside:,} are longer than the model's window"
+        message += f"; {found.outside:,} are longer than the model's window"
     if found.failed:
         name, reason = next(found.failures())
-        said += f"; {found.failed:,} failed, see the column error: {name!r} says {reason}"
-    tell(f"{said} ({duration(time.monotonic() - start)})", quiet=False)
+        message += f"; {found.failed:,} failed, see the column error: {name!r} says {reason}"
+    note(f"{message} ({duration(time.monotonic() - start)})")
     if found.failed:
         raise typer.Exit(SOME_FAILED)
 
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(help="What textsobol explain --out has written.", exists=True)
+        Path, typer.Argument(help="What textsobol corpus has written.", exists=True)
     ],
     html: Annotated[
         Path | None,
@@ -211,11 +182,6 @@ def report(
         fail(error)
     show_corpus(view, Console(), top=top)
     if not found.is_finished:
-        tell("the job is not finished: these are the texts so far", quiet=quiet)
+        note("the job is not finished: these are the texts so far", quiet=quiet)
     for path in filter(None, (html, csv, parquet)):
-        tell(f"wrote {path}", quiet=quiet)
-
-
-def _stopped(out: Path) -> NoReturn:
-    tell(f"stopped; what is finished is in {out}, and the same command goes on", quiet=False)
-    raise typer.Exit(130)
+        note(f"wrote {path}", quiet=quiet)

@@ -1,12 +1,27 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what they make."""
 
+from __future__ import annotations
+
+import dataclasses
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-_ELSEWHERE = "A model elsewhere"
+from textsobol.cli.expand import LeaveOut
+from textsobol.cli.output import silence_transformers
+from textsobol.methods import Method, Sobol, find_method
+
+_REMOTE = "A remote model"
+
+
+class Score(StrEnum):
+    """What is analysed."""
+
+    logit = "logit"
+    probability = "probability"
+    output = "output"
 
 
 class Applied(StrEnum):
@@ -17,47 +32,148 @@ class Applied(StrEnum):
     none = "none"
 
 
-Label = Annotated[
+Model = Annotated[
     str | None,
-    typer.Option(help="Label to look at; the predicted one by default.", show_default=False),
+    typer.Option(
+        "--model",
+        "-m",
+        help="Directory or hub id of a text classifier; without it, a bundled one for films.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Label to explain; the predicted one by default.", show_default=False),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")]
-Endpoint = Annotated[
-    str | None,
-    typer.Option(
-        help="Address of a text-classification endpoint, or a hub id that an inference provider "
-        "serves.",
-        show_default=False,
-        rich_help_panel=_ELSEWHERE,
-    ),
-]
-Token = Annotated[
-    str | None,
-    typer.Option(
-        envvar="TEXTSOBOL_TOKEN",
-        help="For the endpoint; hosts of the hub get the token of hf auth login by themselves.",
-        show_default=False,
-        rich_help_panel=_ELSEWHERE,
-    ),
-]
-Cache = Annotated[
-    Path | None,
-    typer.Option(
-        help="File or directory for the endpoint's answers: no text is asked for twice.",
-        show_default=False,
-        rich_help_panel=_ELSEWHERE,
-    ),
-]
-Concurrency = Annotated[
-    int, typer.Option(help="Calls at the same time.", min=1, rich_help_panel=_ELSEWHERE)
-]
-FunctionToApply = Annotated[
-    Applied | None,
-    typer.Option(
-        help="What the endpoint is to do to logits; sigmoid if a text can have several labels.",
-        show_default="its own softmax",
-        rich_help_panel=_ELSEWHERE,
-    ),
-]
+# How indices are estimated is for research, in Python.
+SobolOptions = Annotated[Sobol, LeaveOut(("estimator", "design", "base_masks", "sign"))]
+Top = Annotated[int, typer.Option(help="Words to list.")]
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelOptions:
+    """The model and how texts are masked."""
+
+    model: Model = None
+    unit: Annotated[
+        str,
+        typer.Option(help="What a feature is: word, token, sentence, paragraph, spacy[:NAME]."),
+    ] = "word"
+    perturbation: Annotated[
+        str,
+        typer.Option(help="What happens to a word left out: delete, mask, pad, or a replacement."),
+    ] = "delete"
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            help="Words that always stay: stopwords, or a list with commas.", show_default=False
+        ),
+    ] = None
+    score: Annotated[
+        Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
+    ] = Score.logit
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a text-classification endpoint, or a hub id that an inference "
+            "provider serves.",
+            show_default=False,
+            rich_help_panel=_REMOTE,
+        ),
+    ] = None
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TEXTSOBOL_TOKEN",
+            help="For the endpoint; hosts of the hub get the token of hf auth login by themselves.",
+            show_default=False,
+            rich_help_panel=_REMOTE,
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="File or directory for the endpoint's answers: no text is sent twice.",
+            show_default=False,
+            rich_help_panel=_REMOTE,
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, typer.Option(help="Calls at the same time.", min=1, rich_help_panel=_REMOTE)
+    ] = 8
+    function_to_apply: Annotated[
+        Applied | None,
+        typer.Option(
+            help="What the endpoint is to do to logits; sigmoid if a text can have several labels.",
+            show_default="its own softmax",
+            rich_help_panel=_REMOTE,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.endpoint is None and (self.cache or self.function_to_apply) is not None:
+            raise typer.BadParameter("--cache and --function-to-apply need --endpoint ADDRESS")
+        if self.endpoint is not None and self.model is not None:
+            raise typer.BadParameter("give --model or --endpoint, not both")
+
+    def explainer(self, *, quiet: bool) -> Any:
+        """The explainer of texts."""
+        model: Any = self.model
+        if self.endpoint is None:  # a remote model needs no library here
+            silence_transformers()
+        else:
+            from textsobol.endpoints.hub import endpoint
+
+            applied = None if self.function_to_apply is None else self.function_to_apply.value
+            model = endpoint(
+                self.endpoint, token=self.token, cache=self.cache, concurrency=self.concurrency,
+                function_to_apply=applied,
+            )  # fmt: skip
+        from textsobol.text.explainer import TextExplainer
+
+        is_list = self.ignore is not None and self.ignore != "stopwords"
+        return TextExplainer(
+            model,
+            unit=self.unit,
+            perturbation=self.perturbation,
+            score=self.score.value,
+            ignore=self.ignore.split(",") if self.ignore and is_list else self.ignore,
+            progress=not quiet,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class CallOptions:
+    """What is explained, and how."""
+
+    target: Target = None
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Forward passes allowed, 2 at least. By default 8 a word, more for short texts.",
+            show_default=False,
+        ),
+    ] = None
+    method: Annotated[str, typer.Option(help="sobol, or one of the others that compare lists.")] = (
+        "sobol"
+    )
+    seed: Seed = 0
+
+    def arguments(self, options: Sobol) -> dict[str, Any]:
+        """For an explainer."""
+        method = choose_method(self.method, options)
+        return {"target": self.target, "budget": self.budget, "method": method, "seed": self.seed}
+
+
+def choose_method(name: str, given: Sobol) -> Method:
+    """The method of that name, with the options that were given for it."""
+    method = find_method(name)
+    usual = Sobol().options()
+    changed = {option: own for option, own in given.options().items() if own != usual[option]}
+    for option in changed:
+        if option not in method.options():
+            raise ValueError(f"--{option.replace('_', '-')} is an option of sobol, not of {name}")
+    return dataclasses.replace(method, **changed)  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""What all commands share: checks before the work, and how failures and warnings are told."""
+"""What all commands share: checks before the work, and how failures and warnings are reported."""
 
 import warnings
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from rich.console import Console
 from textsobol.errors import TextsobolWarning
 
 EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
-"""Errors that a person can mend: told in a line, without a traceback."""
+"""Errors that a person can fix: reported in a line, without a traceback."""
 _COULD_NOT_EXPLAIN = 1
 
 
@@ -27,7 +27,7 @@ def check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None
 
 
 @contextmanager
-def told_warnings(*, quiet: bool) -> Iterator[None]:
+def report_warnings(*, quiet: bool) -> Iterator[None]:
     """Our own warnings as lines of their own, each once; those of others are left out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -40,7 +40,7 @@ def told_warnings(*, quiet: bool) -> Iterator[None]:
         errors.print(f"warning: {message}", style="yellow", markup=False)
 
 
-def hush_transformers() -> None:
+def silence_transformers() -> None:
     """No bar for loading weights, no advice: a command prints what was asked for."""
     from transformers.utils import logging
 
@@ -48,7 +48,7 @@ def hush_transformers() -> None:
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 
 
-def tell(message: str, *, quiet: bool) -> None:
+def note(message: str, *, quiet: bool = False) -> None:
     """A word on what was done, beside what was asked for."""
     if not quiet:
         Console(stderr=True, highlight=False, soft_wrap=True).print(

@@ -14,6 +14,7 @@ from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_p
 from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.shard import explain_shard, passes_of, work_of
 from textsobol.corpus.shards import Shards
+from textsobol.methods import find_method
 from textsobol.progress import JobProgress
 from textsobol.provenance import digest_of, versions, weights_of
 from textsobol.text.serialise import SCHEMA
@@ -130,25 +131,26 @@ def fitting_shard_size(n_texts: int | None) -> int:
 
 
 def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a call with all defaults, as JSON has them.
+    """The settings of a call with all defaults.
 
     Raises:
         TypeError: when a call does not know a setting.
-        ValueError: when the method is not known, or the keep rate is none.
+        ValueError: when the method is not known.
     """
-    from textsobol.methods import TEXT_METHODS, method_named
-    from textsobol.methods.settings import plain
-    from textsobol.text.inputs import check_keep
-
     bound = inspect.signature(explainer.__call__).bind("", **given)
     bound.apply_defaults()
-    check_keep(bound.arguments["keep"])
-    settings: dict[str, Any] = json.loads(
-        json.dumps({**bound.arguments, "text": None}, default=plain)
+    settings = {name: value for name, value in bound.arguments.items() if name != "text"}
+    return {**settings, "method": find_method(settings["method"]).for_texts()}
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as JSON has them, for the record."""
+    method = settings["method"]
+    named = {**settings, "method": method.name, "options": method.options()}
+    plain: dict[str, Any] = json.loads(
+        json.dumps(named, default=lambda each: each.item() if hasattr(each, "item") else str(each))
     )
-    del settings["text"]
-    method_named(settings["method"], TEXT_METHODS)
-    return settings
+    return plain
 
 
 def _manifest(
@@ -160,7 +162,7 @@ def _manifest(
         "input": data.described(),
         "explainer": explainer.described,
         "weights": None if model is None else weights_of(model),
-        "settings": settings,
+        "settings": _plain(settings),
         "shard_size": shard_size,
         "versions": versions(),
     }

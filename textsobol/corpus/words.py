@@ -203,7 +203,7 @@ def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
         >>> def praise(texts):
         ...     return [text.lower().count("good") + text.count("fine") for text in texts]
         >>> texts = ["a good film", "Good, fine music"]
-        >>> found = corpus_words(TextExplainer(praise, labels=["praise"]).many(texts))
+        >>> found = corpus_words(TextExplainer(praise, label_names=["praise"]).many(texts))
         >>> [(word.word, word.texts, word.effect) for word in found[:2]]
         [('good', 2, 1.0), ('fine', 1, 1.0)]
     """
@@ -221,7 +221,7 @@ def corpus_phrases(explanations: Sequence[TextExplanation]) -> list[CorpusWord]:
         >>> def negated(texts):
         ...     return [-1.0 * ("not good" in text) for text in texts]
         >>> texts = ["it is not good", "not good, no"]
-        >>> found = corpus_phrases(list(TextExplainer(negated, labels=["praise"]).many(texts)))
+        >>> found = corpus_phrases(list(TextExplainer(negated, label_names=["praise"]).many(texts)))
         >>> [(phrase.word, phrase.texts, phrase.effect) for phrase in found]
         [('not good', 2, -1.0)]
     """

@@ -150,7 +150,7 @@ class AnswerReader:
             return WrongAnswerError(message)
         return LabelMismatchError(
             f"{message}. If not all answers hold all labels, name them: "
-            f"TextExplainer(..., labels=[...])"
+            f"TextExplainer(..., label_names=[...])"
         )
 
     def _check_probabilities(self, scores: Floats, answer: Answer) -> None:
@@ -167,5 +167,5 @@ class AnswerReader:
             raise WrongAnswerError(
                 f"probabilities whose sum is {total:.3g}, not 1: {shown}. Can a text have "
                 f"several labels? {fix.format('sigmoid')} Or are labels missing? Name all: "
-                f"TextExplainer(..., labels=[...])"
+                f"TextExplainer(..., label_names=[...])"
             )

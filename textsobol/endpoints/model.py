@@ -124,7 +124,7 @@ def remote(
         >>> model(["a good film", "good, good!"])
         [[1.0, 1.0], [2.0, 0.0]]
         >>> from textsobol import TextExplainer
-        >>> explanation = TextExplainer(model, labels=["praise", "topic"])("a good film")
+        >>> explanation = TextExplainer(model, label_names=["praise", "topic"])("a good film")
         >>> explanation.for_label("topic").top(1)[0].word, explanation.cost["calls"]
         ('film', 8)
     """

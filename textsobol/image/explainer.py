@@ -14,16 +14,14 @@ from textsobol.image.perturbations import Perturbation, perturbation_named
 from textsobol.image.pictures import as_seen, loaded
 from textsobol.image.regions import Regions, grid_regions, segment_regions
 from textsobol.labels import checked_label
-from textsobol.methods import Attribution, method_named
-from textsobol.methods.division import Wanted, check_sobol_budget
-from textsobol.methods.settings import checked_options, method_budget, record
+from textsobol.methods import Attribution, Method, Scale, find_method
+from textsobol.methods.method import record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
 from textsobol.steps import Steps
 
 GRID = (11, 11)  # the paper's
-ROWS = 32  # base rows, the paper's: 3,936 forward passes
 RISE_MASKS = 8000  # the paper's
 
 
@@ -38,7 +36,7 @@ class ImageExplainer:
         preprocess: from a picture, as it is given or as PIL reads a file, to what a module takes
             ``(channels, height, width)``; a pipeline has its own. Regions are left out in the
             picture that it returns.
-        labels: names of the scores.
+        label_names: names of the scores.
         grid: cells (down, across) that come and go.
         upsampling: how cells become pixels: ``nearest``, as in the paper, or ``bilinear``.
         perturbation: what happens to a region that is left out: ``inpaint`` (the baseline stands
@@ -58,7 +56,7 @@ class ImageExplainer:
         >>> import numpy as np
         >>> def left_half(pictures):
         ...     return pictures[:, :, :4].mean(axis=(1, 2, 3))
-        >>> explainer = ImageExplainer(left_half, labels=["left"], grid=(1, 2))
+        >>> explainer = ImageExplainer(left_half, label_names=["left"], grid=(1, 2))
         >>> explainer(np.ones((8, 8, 3))).map("total")
         array([[1., 0.]])
     """
@@ -68,7 +66,7 @@ class ImageExplainer:
         model: Any,
         *,
         preprocess: Callable[[Any], Any] | None = None,
-        labels: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
         grid: tuple[int, int] = GRID,
         upsampling: str = "nearest",
         perturbation: str | Perturbation = "inpaint",
@@ -83,7 +81,7 @@ class ImageExplainer:
         if batch is not None and batch < 1:
             raise ValueError("batch must be at least 1")
         self._classifier = as_image_classifier(
-            model, labels=labels, preprocess=preprocess, activation=activation
+            model, labels=label_names, preprocess=preprocess, activation=activation
         )
         self._grid = grid
         self._upsampling = upsampling
@@ -103,16 +101,10 @@ class ImageExplainer:
         image: Any,
         *,
         segments: Any = None,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = 3,
+        method: str | Method = "sobol",
         budget: int | None = None,
-        keep: float | None = 0.5,
-        label: str | None = None,
-        labels: Sequence[str] | int | None = 3,
-        method: str = "sobol",
-        estimator: str = "auto",
-        design: str | None = None,
-        rows: int | None = None,
-        sign: str | None = "mean",
-        layer: Any = None,
         seed: int = 0,
     ) -> ImageExplanation:
         """Explain a picture.
@@ -121,26 +113,24 @@ class ImageExplainer:
             image: a file, a PIL picture, an array ``(height, width[, channels])`` or a tensor
                 ``(channels, height, width)``.
             segments: a number for every pixel that the model sees, instead of the grid.
-            budget: forward passes allowed; by default 32 base rows, the paper's.
-            keep: probability that a region is present, or ``None`` for masks of real numbers,
-                the paper's, which need an estimator such as ``jansen``.
-            label: the label to look at; by default the likeliest.
-            labels: labels to analyse, or so many of the likeliest beside ``label``; ``None`` for
-                all.
-            method: ``sobol``, or another one; see `textsobol.methods`. Gradient methods, RISE and
-                ``random`` score single pixels, or the segments, if there are any.
-            estimator: see `textsobol.sobol_indices`.
-            design: see `textsobol.sobol_indices`.
-            rows: number of base rows.
-            sign: see `textsobol.sobol_indices`.
-            layer: of ``gradcam``: a convolution or its name; by default the last one.
+            target: the label that is explained; by default the likeliest of ``targets``.
+            targets: labels to analyse, or so many of the likeliest beside ``target``; ``None`` for
+                all. They share the forward passes.
+            method: ``sobol``, or another one by name; or one with options, such as
+                ``Sobol(keep=None)`` for the paper's masks of real numbers; see
+                `textsobol.methods`. Gradient methods, RISE and ``random`` score single pixels, or
+                the segments, if there are any.
+            budget: forward passes allowed; by default 32 base masks, the paper's.
             seed: the same seed gives the same explanation.
+
+        Raises:
+            ValueError: when a setting is out of range.
+            BlackBoxError: when the classifier fails.
         """
         with LateProgress(1, enabled=self._progress) as progress:
             steps = self.walk(
-                image, segments=segments, budget=budget, label=label, labels=labels, method=method,
-                seed=seed, expect=progress.more, keep=keep, estimator=estimator, design=design,
-                rows=rows, sign=sign, layer=layer,
+                image, segments=segments, target=target, targets=targets, method=method,
+                budget=budget, seed=seed, expect=progress.more,
             )  # fmt: skip
             return run(steps, progress.tick)
 
@@ -149,42 +139,30 @@ class ImageExplainer:
         image: Any,
         *,
         segments: Any = None,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = 3,
+        method: str | Method = "sobol",
         budget: int | None = None,
-        label: str | None = None,
-        labels: Sequence[str] | int | None = 3,
-        method: str = "sobol",
         seed: int = 0,
         expect: Callable[[int], None] = lambda n_masks: None,
-        **options: Any,
     ) -> Steps[ImageExplanation]:
         """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
         start = time.perf_counter()
+        method = find_method(method).for_pictures(has_budget=budget is not None)
         image = loaded(image)
-        known = method_named(method)
-        sign = options.get("sign", "mean")
-        options = checked_options(method, options)
         # A map of pixels, unless larger regions are asked for.
-        pixels = known.finest and segments is None
+        pixels = method.scores_pixels and segments is None
         model = self._mask(image, segments, pixels=pixels)
-        yield from model.predict(labels, label)
-        target = checked_label(label, model.labels, model.probabilities)
-        if known.kind == "search":  # for one label: it is far too long for many
+        yield from model.predict(targets, target)
+        target = checked_label(target, model.labels, model.probabilities)
+        if method.kind == "search":  # for one label: it takes far too long for many
             model = model.with_target(target)
-        d = model.n_features
-        if method == "sobol":
-            if budget is not None:
-                wanted = Wanted.of(options["estimator"], sign, keep=options["keep"])
-                check_sobol_budget(budget, d, wanted, noun="regions")
-            elif options["rows"] is None and options["estimator"] != "exact":
-                options["rows"] = ROWS
-        else:
-            budget = method_budget(
-                known, budget, d, noun="regions",
-                usual=(lambda _: 1 + RISE_MASKS) if pixels else _usual_budget,
-            )  # fmt: skip
+        n_regions = model.n_features
+        usual = 1 + RISE_MASKS if pixels else 1 + 32 * (n_regions + 2)
+        budget = method.choose_budget(budget, Scale(n_regions, "regions", usual))
         model.ledger.budget = budget
-        expect((options.get("rows") or 1) * (d + 1) if budget is None else budget)
-        found = yield from known.steps(model.problem(target), budget=budget, seed=seed, **options)
+        expect(budget or method.expected_masks(n_regions))
+        found = yield from method.attribute(model.problem(target), budget=budget, seed=seed)
         return ImageExplanation(
             image=as_seen(image, model.picture),
             regions=model.regions,
@@ -197,7 +175,7 @@ class ImageExplainer:
             },
             settings={
                 **self._settings(model),
-                **record(method, found, budget=budget, seed=seed, sign=sign),
+                **record(method, found, budget=budget, seed=seed),
             },
         )
 
@@ -208,7 +186,7 @@ class ImageExplainer:
         segments: Any = None,
         pixels: bool = False,
         baseline: Any = None,
-        labels: Sequence[str] | int | None = 3,
+        targets: Sequence[str] | int | None = 3,
     ) -> MaskedImageModel:
         """The picture with its regions, ready to be asked about; what metrics work on.
 
@@ -218,10 +196,10 @@ class ImageExplainer:
             pixels: every pixel that the model sees is a region.
             baseline: stands in for regions that are left out, instead of the explainer's
                 perturbation.
-            labels: see `__call__`.
+            targets: see `__call__`.
         """
         model = self._mask(loaded(image), segments, pixels=pixels, baseline=baseline)
-        return run(model.predict(labels))
+        return run(model.predict(targets))
 
     def _mask(
         self, image: Any, segments: Any, *, pixels: bool = False, baseline: Any = None
@@ -256,10 +234,6 @@ class ImageExplainer:
             "score": self._score if self._classifier.activation != "none" else "output",
             "versions": versions(),
         }
-
-
-def _usual_budget(n_regions: int) -> int:
-    return 1 + ROWS * (n_regions + 2)
 
 
 def _region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:

@@ -1,88 +1,69 @@
-"""What we are compared with: attribution methods under one contract, by name."""
+"""Attribution methods under one contract, by name; `Sobol` is ours.
 
-from collections.abc import Callable, Sequence
-from typing import Any
+The default of a method is called by its name, ``method="lime"``; options are given with the class,
+``method=Lime(kernel_width=10)``.
+"""
 
-from textsobol.methods.contract import Attribution, Differentiable, Method, Problem
-from textsobol.methods.gradients import gradient_input, integrated_gradients, saliency, smoothgrad
-from textsobol.methods.layers import gradcam
-from textsobol.methods.peers import kernel_shap, lime, partition_shap, permutation_shap
-from textsobol.methods.perturbing import GREEDY_DELETIONS, greedy, occlusion, random_scores
-from textsobol.methods.rise import rise
-from textsobol.methods.sobol import sobol
-from textsobol.steps import Steps
+from textsobol.methods.contract import Attribution, Differentiable, Problem
+from textsobol.methods.gradcam import GradCam
+from textsobol.methods.gradients import GradientInput, IntegratedGradients, Saliency, SmoothGrad
+from textsobol.methods.lime import Lime
+from textsobol.methods.limits import Greedy, Random
+from textsobol.methods.method import Method, Scale
+from textsobol.methods.occlusion import Occlusion
+from textsobol.methods.rise import Rise
+from textsobol.methods.shap import KernelShap, PartitionShap, PermutationShap
+from textsobol.methods.sobol import Sobol
 
 __all__ = [
     "METHODS",
     "TEXT_METHODS",
     "Attribution",
     "Differentiable",
+    "GradCam",
+    "GradientInput",
+    "Greedy",
+    "IntegratedGradients",
+    "KernelShap",
+    "Lime",
     "Method",
+    "Occlusion",
+    "PartitionShap",
+    "PermutationShap",
     "Problem",
-    "method_named",
+    "Random",
+    "Rise",
+    "Saliency",
+    "Scale",
+    "SmoothGrad",
+    "Sobol",
+    "find_method",
 ]
 
-
-_SOBOL_SETTINGS = (
-    "keep",
-    "estimator",
-    "design",
-    "rows",
-    "sign",
-    "interactions",
-    "precision",
-    "stable_top",
-    "path",
-)
-
-
-def _none(n_features: int) -> int:
-    """Of methods that do not mask anything."""
-    return 0
-
-
-def _search(n_features: int) -> int:
-    return 1 + min(GREEDY_DELETIONS, n_features) * n_features
-
-
-def _gradient(title: str, steps: Callable[..., Steps[Attribution]], **others: Any) -> Method:
-    return Method(title, steps, "white box", _none, _none, finest=True, **others)
-
-
 METHODS: dict[str, Method] = {
-    "sobol": Method("Sobol", sobol, "black box", lambda d: 2, options=_SOBOL_SETTINGS),
-    "random": Method(
-        "Random", random_scores, "baseline", _none, _none, is_signed=False, finest=True
-    ),
-    "saliency": _gradient("Saliency", saliency, is_signed=False),
-    "gradient_input": _gradient("Gradient x Input", gradient_input),
-    "smoothgrad": _gradient("SmoothGrad", smoothgrad, is_signed=False),
-    "integrated_gradients": _gradient("Integrated gradients", integrated_gradients),
-    "gradcam": _gradient(
-        "Grad-CAM", gradcam, is_signed=False, pictures_only=True, options=("layer",)
-    ),
-    "occlusion": Method("Occlusion", occlusion, "black box", lambda d: d + 1, lambda d: d + 1),
-    "rise": Method("RISE", rise, "black box", lambda d: 2, finest=True),
-    "lime": Method("LIME", lime, "black box", lambda d: 2),
-    "kernel_shap": Method("KernelSHAP", kernel_shap, "black box", lambda d: 2 * d + 2),
-    "permutation_shap": Method(
-        "Permutation SHAP", permutation_shap, "black box", lambda d: 2 * d + 1
-    ),
-    "partition_shap": Method("Partition SHAP", partition_shap, "black box", lambda d: 2),
-    "greedy": Method("Greedy search", greedy, "search", lambda d: d + 1, _search, is_signed=False),
-}
+    method.name: method
+    for method in (
+        Sobol(), Random(), Saliency(), GradientInput(), SmoothGrad(), IntegratedGradients(),
+        GradCam(), Occlusion(), Rise(), Lime(), KernelShap(), PermutationShap(), PartitionShap(),
+        Greedy(),
+    )
+}  # fmt: skip
+"""The methods with their default options."""
+
+TEXT_METHODS = [name for name, method in METHODS.items() if not method.is_for_pictures]
 
 
-TEXT_METHODS = [name for name, method in METHODS.items() if not method.pictures_only]
-
-
-def method_named(name: str, among: Sequence[str] = tuple(METHODS)) -> Method:
-    """The method of that name, if it is one of those that can be used.
+def find_method(method: str | Method) -> Method:
+    """The method of that name with its default options; one with options is given back.
 
     Example:
-        >>> method_named("occlusion").title
+        >>> find_method("occlusion").title
         'Occlusion'
+        >>> find_method(Sobol(keep=0.9)).options()["keep"]
+        0.9
     """
-    if name not in among:
-        raise ValueError(f"unknown method {name!r}; known: {', '.join(among)}")
-    return METHODS[name]
+    if isinstance(method, Method):
+        return method
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
+    return METHODS[method]

@@ -73,6 +73,7 @@ class Problem:
         target: column of the label that is explained.
         levels: groups of features that belong together ``(features,)``, the largest first.
         decision: what is decided; ``None`` where no path can be searched for.
+        is_streamed: whether somebody reads intermediate results.
     """
 
     model: MaskedModel
@@ -83,6 +84,7 @@ class Problem:
     target: int = 0
     levels: Sequence[Integers] = ()
     decision: Decision | None = None
+    is_streamed: bool = False
 
     @property
     def n_features(self) -> int:
@@ -140,7 +142,8 @@ class Attribution:
     """What a method found.
 
     Attributes:
-        scores: signed where the method tells signs ``(features, labels)``.
+        scores: ``(features, labels)``.
+        is_signed: whether scores tell for from against, or only how much a feature matters.
         settings: what made the scores, for the record.
         passes: forward passes beside those of the black box.
         indices: errors and intervals, if the method has them.
@@ -152,39 +155,10 @@ class Attribution:
     """
 
     scores: Floats
+    is_signed: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     passes: int = 0
     indices: SobolIndices | None = None
     rows: tuple[int, int] | None = None
     path: FoundPath | None = None
     units: Integers | None = None
-
-
-@dataclass(frozen=True)
-class Method:
-    """An entry of the registry.
-
-    Attributes:
-        title: how tables call it.
-        steps: the method itself: a `Problem`, ``budget=`` (masks that may be scored, the whole
-            input included) and ``seed=`` to a generator that returns an `Attribution`; what it
-            yields beside asks are `Attribution`s that are known on the way.
-        kind: ``black box``, ``white box`` (needs gradients), ``search`` (no attribution, but
-            what can be reached) or ``baseline``.
-        least: rows that it needs at least, for d features.
-        natural: rows that it takes when no budget is given, or ``None`` for any number.
-        is_signed: whether scores tell for from against, or only how much a feature matters.
-        finest: whether it scores the pixels of a picture one by one, rather than larger regions.
-        pictures_only: whether it makes no sense for texts.
-        options: names of the settings that it takes beside budget and seed.
-    """
-
-    title: str
-    steps: Callable[..., Steps[Attribution]]
-    kind: str
-    least: Callable[[int], int]
-    natural: Callable[[int], int] | None = None
-    is_signed: bool = True
-    finest: bool = False
-    pictures_only: bool = False
-    options: tuple[str, ...] = ()

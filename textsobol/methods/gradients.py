@@ -7,91 +7,139 @@ SmoothGrad, signed ones for the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Differentiable, Problem
+from textsobol.methods.method import Method
 from textsobol.steps import Steps
 
-SAMPLES, NOISE = 80, 0.2  # of SmoothGrad
-STEPS = 80  # of integrated gradients
-_BATCH = 16  # rows forwarded together
+_BATCH = 16  # inputs forwarded together
 
 
-def saliency(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+class GradientMethod(Method):
+    """Methods that mask nothing: they cost a few passes for every label."""
+
+    kind = "white box"
+    scores_pixels = True
+
+    def least_masks(self, n_features: int) -> int:
+        """None."""
+        return 0
+
+    def natural_masks(self, n_features: int) -> int:
+        """None."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Saliency(GradientMethod):
     """Absolute gradient (Simonyan et al. 2014)."""
 
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        return captum.Saliency(model.forward).attribute(model.inputs, target=label)
+    name = "saliency"
+    title = "Saliency"
+    quantity = "absolute gradient"
 
-    return summed_up(problem, attribute, passes=1)
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            return captum.Saliency(model.forward).attribute(model.inputs, target=label)
+
+        return sum_by_feature(problem, attribute, passes=1, is_signed=False)
 
 
-def gradient_input(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+@dataclass(frozen=True)
+class GradientInput(GradientMethod):
     """Gradient times input (Shrikumar et al. 2017)."""
 
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        return captum.InputXGradient(model.forward).attribute(model.inputs, target=label)
+    name = "gradient_input"
+    title = "Gradient x Input"
+    quantity = "gradient times input"
 
-    return summed_up(problem, attribute, passes=1)
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            return captum.InputXGradient(model.forward).attribute(model.inputs, target=label)
+
+        return sum_by_feature(problem, attribute, passes=1)
 
 
-def smoothgrad(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
+@dataclass(frozen=True)
+class SmoothGrad(GradientMethod):
     """Size of the mean gradient over noisy inputs (Smilkov et al. 2017).
 
-    The noise has the standard deviation 0.2, whatever the spread of the vectors.
+    Attributes:
+        samples: noisy inputs.
+        noise: its standard deviation, whatever the spread of the vectors.
     """
-    import torch
 
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        # The noise comes in single precision, whatever that of the model.
-        noisy = captum.NoiseTunnel(
-            captum.Saliency(lambda inputs: model.forward(inputs.to(model.inputs.dtype)))
-        )
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            gradients = noisy.attribute(
-                model.inputs,
-                nt_type="smoothgrad",
-                nt_samples=SAMPLES,
-                nt_samples_batch_size=_BATCH,
-                stdevs=NOISE,
-                target=label,
-                abs=False,
+    samples: int = 80
+    noise: float = 0.2
+
+    name = "smoothgrad"
+    title = "SmoothGrad"
+    quantity = "absolute gradient"
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+        import torch
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            # The noise comes in single precision, whatever that of the model.
+            noisy = captum.NoiseTunnel(
+                captum.Saliency(lambda inputs: model.forward(inputs.to(model.inputs.dtype)))
             )
-            return gradients.abs()
+            with torch.random.fork_rng():
+                torch.manual_seed(seed)
+                gradients = noisy.attribute(
+                    model.inputs, nt_type="smoothgrad", nt_samples=self.samples,
+                    nt_samples_batch_size=_BATCH, stdevs=self.noise, target=label, abs=False,
+                )  # fmt: skip
+                return gradients.abs()
 
-    return summed_up(
-        problem, attribute, passes=SAMPLES, settings={"samples": SAMPLES, "noise": NOISE}
-    )
+        made = {"samples": self.samples, "noise": self.noise}
+        return sum_by_feature(problem, attribute, passes=self.samples, is_signed=False, made=made)
 
 
-def integrated_gradients(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
-    """Gradients along the way from the zero vector (Sundararajan et al. 2017), trapezoid rule.
+@dataclass(frozen=True)
+class IntegratedGradients(GradientMethod):
+    """Gradients between the zero vector and the input (Sundararajan et al. 2017), trapezoid rule.
 
     The weights of captum's rule sum to 79 / 80 for 80 steps: all scores are that much too small.
+
+    Attributes:
+        n_steps: points between the two.
     """
 
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        return captum.IntegratedGradients(model.forward).attribute(
-            model.inputs,
-            target=label,
-            n_steps=STEPS,
-            method="riemann_trapezoid",
-            internal_batch_size=_BATCH,
-        )
+    n_steps: int = 80
 
-    return summed_up(problem, attribute, passes=STEPS, settings={"steps": STEPS})
+    name = "integrated_gradients"
+    title = "Integrated gradients"
+    quantity = "integrated gradient"
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            return captum.IntegratedGradients(model.forward).attribute(
+                model.inputs, target=label, n_steps=self.n_steps, method="riemann_trapezoid",
+                internal_batch_size=_BATCH,
+            )  # fmt: skip
+
+        return sum_by_feature(problem, attribute, passes=self.n_steps, made={"steps": self.n_steps})
 
 
-def summed_up(
+def sum_by_feature(
     problem: Problem,
     attribute: Callable[[Any, Differentiable, int], Any],
     *,
     passes: int,
-    settings: dict[str, Any] | None = None,
+    is_signed: bool = True,
+    made: dict[str, Any] | None = None,
 ) -> Steps[Attribution]:
     """What captum attributes to numbers, summed up to features, for every label.
 
@@ -100,10 +148,11 @@ def summed_up(
         attribute: captum's methods, the model and the number of a label to attributions
             ``(1, positions, ...)``.
         passes: forward passes for each label.
-        settings: for the record.
+        is_signed: see `Attribution`.
+        made: what made the scores, for the record.
     """
     yield from ()  # nothing is masked, so nothing is asked of the driver
-    captum, model = opened(problem)
+    captum, model = open_model(problem)
     n_labels = problem.n_labels
     scores = np.zeros((problem.n_features, n_labels))
     owned = model.owners >= 0
@@ -111,10 +160,10 @@ def summed_up(
         found = attribute(captum, model, label).detach().double().cpu().numpy()[0]
         by_position = found.reshape(len(model.owners), -1).sum(axis=1)
         np.add.at(scores[:, label], model.owners[owned], by_position[owned])
-    return Attribution(scores, settings=settings or {}, passes=passes * n_labels)
+    return Attribution(scores, is_signed, settings=made or {}, passes=passes * n_labels)
 
 
-def opened(problem: Problem) -> tuple[Any, Differentiable]:
+def open_model(problem: Problem) -> tuple[Any, Differentiable]:
     """Captum's methods, and the model of a problem with inputs that gradients are taken of."""
     if problem.differentiable is None:
         raise ValueError(

@@ -1,56 +1,76 @@
 """RISE: random masks, and the mean score of those that have a feature."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Problem
+from textsobol.methods.method import Method, check_keep
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import piece_rows
 from textsobol.steps import Steps
 
-KEEP = 0.5
 CELLS = (7, 7)  # of the coarse masks on a picture, as in the original
 
 
-def rise(problem: Problem, *, budget: int, seed: int) -> Steps[Attribution]:
-    """Mean score of random masks that have the feature (Petsiuk et al. 2018), keep rate 0.5.
+@dataclass(frozen=True)
+class Rise(Method):
+    """Mean score of random masks that have the feature (Petsiuk et al. 2018).
 
     Words come and go one by one. On a picture the masks are the original's: 7 x 7 coins, smoothly
     enlarged and shifted at random. The mean over all masks is taken off, so that scores have a
     sign; the order is the same. The masks of a smaller budget are the first ones of a larger one.
+
+    Attributes:
+        keep: probability that a feature is present.
     """
-    # One mask of the budget is the whole input, which is scored in any case.
-    n_masks = budget - 1
-    present = np.zeros((problem.n_features, 1))
-    sums, total = np.zeros((1, 1)), np.zeros(1)
-    for masks in _masks(problem, n_masks, seed):
-        scores = yield from problem.score(masks)
-        present += masks.sum(axis=0, dtype=float)[:, None]
-        sums = sums + masks.T.astype(float) @ scores
-        total = total + scores.sum(axis=0)
-    with_feature = sums / np.where(present > 0, present, 1.0)
-    return Attribution(
-        np.where(present > 0, with_feature - total / n_masks, 0.0), settings={"samples": n_masks}
-    )
+
+    keep: float = 0.5
+
+    name = "rise"
+    title = "RISE"
+    quantity = "mean score when present"
+    scores_pixels = True
+
+    def __post_init__(self) -> None:
+        check_keep(self.keep)
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+        assert budget is not None
+        # One mask of the budget is the whole input, which is scored in any case.
+        n_masks = budget - 1
+        present = np.zeros((problem.n_features, 1))
+        sums, total = np.zeros((1, 1)), np.zeros(1)
+        for masks in _masks(problem, n_masks, self.keep, seed):
+            scores = yield from problem.score(masks)
+            present += masks.sum(axis=0, dtype=float)[:, None]
+            sums = sums + masks.T.astype(float) @ scores
+            total = total + scores.sum(axis=0)
+        with_feature = sums / np.where(present > 0, present, 1.0)
+        return Attribution(
+            np.where(present > 0, with_feature - total / n_masks, 0.0),
+            settings={"samples": n_masks},
+        )
 
 
-def _masks(problem: Problem, n_masks: int, seed: int) -> Iterator[Array]:
+def _masks(problem: Problem, n_masks: int, keep: float, seed: int) -> Iterator[Array]:
     """All masks, some rows at a time: on a picture they would not fit into memory at once."""
     coins = np.random.default_rng(seed)
     (shifts,) = coins.spawn(1)
     at_once = piece_rows(problem.n_features)
     for start in range(0, n_masks, at_once):
-        n_rows = min(at_once, n_masks - start)
+        n_some = min(at_once, n_masks - start)
         if problem.plane is None:
-            yield coins.random((n_rows, problem.n_features)) < KEEP
+            yield coins.random((n_some, problem.n_features)) < keep
         else:
-            coarse = coins.random((n_rows, *CELLS)) < KEEP
-            offsets = shifts.random((n_rows, 2))
-            yield _enlarged(coarse, offsets, problem.plane).reshape(n_rows, -1)
+            coarse = coins.random((n_some, *CELLS)) < keep
+            offsets = shifts.random((n_some, 2))
+            yield _enlarge(coarse, offsets, problem.plane).reshape(n_some, -1)
 
 
-def _enlarged(coarse: Array, offsets: Floats, plane: tuple[int, int]) -> Array:
+def _enlarge(coarse: Array, offsets: Floats, plane: tuple[int, int]) -> Array:
     """Coarse masks ``(rows, down, across)`` on the plane, shifted by parts of a cell.
 
     As in the original, cells are enlarged to one cell more than the plane needs, and a window of

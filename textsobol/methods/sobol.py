@@ -7,8 +7,8 @@ starts from the estimated effects, and writes nothing into the indices.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.methods.contract import Attribution, FoundPath, Problem
 from textsobol.methods.division import (
     MOST_BASE_MASKS_OF_PAIRS,
+    Share,
     Wanted,
     check_sobol_budget,
     divide,
     n_pairs_among,
 )
+from textsobol.methods.method import Method, Scale, check_keep
 from textsobol.methods.path import find_path
 from textsobol.search.budget import BaseMasks
 from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
@@ -33,135 +35,263 @@ from textsobol.sobol.pairs import pair_indices
 from textsobol.steps import Steps, map_results, translate
 
 _LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
+_PICTURE_BASE_MASKS = 32  # the paper's: 3,936 forward passes on its grid
 
 
-def sobol(
-    problem: Problem,
-    *,
-    budget: int | None,
-    seed: int,
-    estimator: str = "auto",
-    design: str | None = None,
-    keep: float | None = 0.5,
-    rows: int | None = None,
-    sign: str | None = "mean",
-    interactions: int = 0,
-    precision: float | None = None,
-    stable_top: int = 5,
-    path: bool = False,
-    stages: bool = False,
-) -> Steps[Attribution]:
-    """Signed total indices and, if asked for, the path.
+@dataclass(frozen=True)
+class Sobol(Method):
+    """Signed total Sobol indices, with intervals, and a path of deletions.
 
-    A budget too small to flip every feature once goes to groups of features first, to find where
-    it matters to look closer; see `textsobol.search.coarse_to_fine`.
+    Attributes:
+        estimator: ``auto`` scores all masks where the budget allows it (``exact``) and takes
+            ``flip`` otherwise; ``jansen`` is the paper's; see `textsobol.sobol_indices`.
+        design: where base masks come from: ``latin``, ``random``, ``sobol``,
+            ``sobol-unscrambled`` or ``halton``; by default what suits the estimator.
+        keep: probability that a feature is present in a mask; for pictures ``None`` stands for
+            masks of real numbers, the paper's, which need an estimator such as ``jansen``.
+        base_masks: number of base masks, at most; what they leave of a budget goes to the path.
+        sign: where the sign of a score comes from: ``mean`` (the mean effect), ``occlusion`` (the
+            paper's: leaving out that feature alone), or ``None`` for scores without sign.
+        interactions: also analyse all pairs of so many features, those with the highest scores.
+            They get up to a third of the budget, which by default is then larger by half.
+        precision: instead of a fixed number of base masks, go on until the features with the
+            highest total index are the same ones in this share of bootstrap resamples, for
+            example 0.95; up to the budget, or 64 base masks' worth of passes.
+        stable_top: number of features that ``precision`` is about.
+        path: also search for the words whose deletion brings the prediction down soonest, with
+            part of the budget.
 
-    Args:
-        problem: what is to be explained.
-        budget: masks that may be scored, the whole input included; ``None`` for what ``rows`` or
-            ``precision`` take.
-        seed: of the design.
-        estimator: see `textsobol.sobol_indices`.
-        design: see `textsobol.sobol_indices`.
-        keep: see `textsobol.sobol_indices`.
-        rows: number of base masks, at most.
-        sign: see `textsobol.sobol_indices`.
-        interactions: also analyse all pairs of so many features, those with the highest indices.
-        precision: see `textsobol.sobol_indices`.
-        stable_top: see `textsobol.sobol_indices`.
-        path: also search for the deletions that bring the decision down soonest.
-        stages: also yield what is known after 1, 2, 4, ... base masks and after every deletion;
-            base masks then do not share batches.
+    Example:
+        >>> Sobol(estimator="flip", keep=0.9).keep
+        0.9
+        >>> Sobol(keep=2)
+        Traceback (most recent call last):
+        ValueError: keep=2: the probability that a word stays must be a number between 0 and 1,
+        both excluded, for example 0.5
     """
-    wanted = Wanted.of(estimator, sign, interactions, keep=keep)
-    if budget is not None and (interactions or wanted.estimator != "auto"):
-        check_sobol_budget(budget, problem.n_features, wanted, noun="features")
-    units = np.arange(problem.n_features)
-    if budget is not None and keep is not None and estimator == "auto" and not interactions:
-        units = yield from _groups(problem, budget, wanted, keep=keep, seed=seed)
-    n_units = int(units.max()) + 1
-    n_pairs = n_pairs_among(interactions, n_units)
-    searches = path and problem.decision is not None
-    block = Design(design or "latin", 1, keep=keep, seed=seed).block_rows
-    share = divide(
-        None if budget is None else budget - problem.n_scored,
-        n_units,
-        wanted,
-        rows=rows if n_units == problem.n_features else None,
-        path=searches,
-        block=block,
-        may_lead=rows is None and precision is None and sign != "occlusion",
-    )
-    if share.is_exact and estimator == "auto":
-        design = rows = None  # there is nothing to draw
 
-    def estimate(**how: Any) -> Steps[SobolIndices]:
-        config = make_config(
-            n_units, **{"seed": seed, "design": design, "keep": keep, "sign": sign, **how}
+    estimator: str = "auto"
+    design: str | None = None
+    keep: float | None = 0.5
+    base_masks: int | None = None
+    sign: str | None = "mean"
+    interactions: int = 0
+    precision: float | None = None
+    stable_top: int = 5
+    path: bool = True
+
+    name = "sobol"
+    title = "Sobol"
+    quantity = "share of the variance"
+    has_shares = True
+
+    def __post_init__(self) -> None:
+        if self.keep is not None:
+            check_keep(self.keep)
+        if self.precision is None and self.stable_top != Sobol.stable_top:
+            raise ValueError("stable_top is the top that precision= is about: give both")
+        n_pairs_among(self.interactions, 0)
+        # What the core would refuse later, whatever the number of features.
+        make_config(
+            2, estimator=self.estimator, design=self.design, keep=self.keep, rows=self.base_masks,
+            sign=self.sign, precision=self.precision, stable_top=self.stable_top,
+        )  # fmt: skip
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked of the masks."""
+        return Wanted.of(self.estimator, self.sign, self.interactions, keep=self.keep)
+
+    def for_texts(self) -> Sobol:
+        """Refuse masks of real numbers: a word is there or not."""
+        check_keep(self.keep)
+        return self
+
+    def for_pictures(self, *, has_budget: bool) -> Sobol:
+        """The paper's number of base masks by default; there is no path."""
+        if self.interactions:
+            raise ValueError("interactions: pairs are analysed for texts only")
+        asked = has_budget or self.base_masks is not None or self.precision is not None
+        if asked or self.estimator == "exact":
+            return self
+        return replace(self, base_masks=_PICTURE_BASE_MASKS)
+
+    def expected_masks(self, n_features: int) -> int:
+        """Those of the base masks."""
+        return (self.base_masks or 1) * (n_features + 2)
+
+    def choose_budget(self, budget: int | None, scale: Scale) -> int | None:
+        """See `Method.choose_budget`; a budget for single features must buy a base mask."""
+        d = scale.n_features
+        n_pairs = n_pairs_among(self.interactions, d)
+        if budget is None:
+            if self.base_masks is not None or self.precision is not None:
+                return None
+            usual = scale.usual
+            if n_pairs:
+                usual = max(usual * 3 // 2, 1 + 6 * (1 + d + n_pairs))
+            usual = max(usual, self.wanted.least_masks(d))
+            return super().choose_budget(None, replace(scale, usual=usual))
+        if n_pairs or self.estimator != "auto" or not scale.has_groups:
+            check_sobol_budget(budget, d, self.wanted, noun=scale.noun, passes=scale.passes)
+        return super().choose_budget(budget, scale)
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`.
+
+        A budget too small to flip every feature once goes to groups of features first, to find
+        where it matters to look closer; see `textsobol.search.coarse_to_fine`.
+        """
+        units = np.arange(problem.n_features)
+        if budget is not None and self.keep and self.estimator == "auto" and not self.interactions:
+            units = yield from _choose_units(problem, budget, self.wanted, self.keep, seed)
+        run = _Run(self, problem, budget, seed, units)
+        if problem.is_streamed:
+            yield from run.stages()
+        indices = yield from run.indices()
+        path = None
+        if run.searches:
+            yield run.attribution(indices)
+            path = yield from run.path(indices)
+            indices = yield from run.use_rest(indices)
+        indices, made = yield from run.pairs(indices)
+        _warn_if_constant(indices, path)
+        return run.attribution(indices, path, **made)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One problem on its way.
+
+    Attributes:
+        method: the options.
+        problem: what is to be explained.
+        budget: masks, or ``None`` for as many as the options ask for.
+        seed: of the design.
+        units: what comes and goes as one ``(features,)``.
+    """
+
+    method: Sobol
+    problem: Problem
+    budget: int | None
+    seed: int
+    units: Integers
+
+    @cached_property
+    def n_units(self) -> int:
+        return int(self.units.max()) + 1
+
+    @cached_property
+    def searches(self) -> bool:
+        return self.method.path and self.problem.decision is not None
+
+    @cached_property
+    def block(self) -> int:
+        """Base masks of a balanced block."""
+        name = self.method.design or "latin"
+        return Design(name, 1, keep=self.method.keep, seed=self.seed).block_rows
+
+    @cached_property
+    def share(self) -> Share:
+        """How the masks that may be scored are divided."""
+        asked, is_whole = self.method, self.n_units == self.problem.n_features
+        has_own = asked.base_masks is None and asked.precision is None
+        return divide(
+            None if self.budget is None else self.budget - self.problem.n_scored,
+            self.n_units,
+            asked.wanted,
+            rows=asked.base_masks if is_whole else None,
+            path=self.searches,
+            block=self.block,
+            may_lead=has_own and asked.sign != "occlusion",
         )
-        # That few base masks see no change does not mean that there is none.
-        steps = sobol_steps(config, warns_of_constant=False)
-        return problem.serve(translate(steps, lambda masks: masks[:, units]))
 
-    def found(
-        indices: SobolIndices, found_path: FoundPath | None = None, **more: int
+    def stages(self) -> Steps[None]:
+        """Yield what is known after 1, 2, 4, ... base masks, which then do not share batches."""
+        asked, share = self.method, self.share
+        if share.indices is None or asked.precision is not None:
+            return
+        if asked.estimator not in ("auto", "flip"):
+            return
+        n_base = (share.indices - asked.wanted.for_sign(self.n_units)) // (1 + self.n_units)
+        n_base = n_base if share.masks is None else share.masks.n_base
+        for power in range((min(asked.base_masks or n_base, n_base) - 1).bit_length()):
+            yield self.attribution((yield from self._estimate(estimator="flip", rows=2**power)))
+
+    def indices(self) -> Steps[SobolIndices]:
+        """The indices, with pairs where those cost nothing beside them."""
+        asked, share = self.method, self.share
+        if share.masks is not None:
+            return (yield from self._flip(share.masks))
+        # The whole input, which gives signs by occlusion, is known and costs nothing.
+        n_known = 1 if asked.sign == "occlusion" and asked.wanted.is_binary else 0
+        n_pairs = n_pairs_among(asked.interactions, self.n_units)
+        is_auto_exact = share.is_exact and asked.estimator == "auto"  # there is nothing to draw
+        return (
+            yield from self._estimate(
+                estimator="exact" if share.is_exact else asked.estimator,
+                design=None if is_auto_exact else asked.design,
+                budget=None if share.indices is None else share.indices + n_known,
+                rows=None if is_auto_exact else asked.base_masks,
+                precision=asked.precision,
+                stable_top=asked.stable_top,
+                pairs=min(asked.interactions, self.n_units)
+                if n_pairs and not share.pairs
+                else None,
+            )
+        )
+
+    def path(self, indices: SobolIndices) -> Steps[FoundPath]:
+        """The deletions that bring the decision down soonest; yields the path so far."""
+        steps = find_path(
+            self.problem, self.units, indices, passes=self.share.path, for_flip=self.share.flip
+        )
+        return map_results(steps, partial(self.attribution, indices))
+
+    def use_rest(self, indices: SobolIndices) -> Steps[SobolIndices]:
+        """What the search did not need makes the indices surer."""
+        if self.budget is None or self.share.masks is None:
+            return indices
+        left = self.budget - self.share.pairs - self.problem.n_scored
+        masks = self.share.masks.add(left, self.n_units, block=self.block)
+        return indices if masks == self.share.masks else (yield from self._flip(masks))
+
+    def pairs(self, indices: SobolIndices) -> Steps[tuple[SobolIndices, dict[str, int]]]:
+        """The indices with pairs that have a part of the budget, and the base masks of those."""
+        if not self.share.pairs:
+            return indices, {}
+        assert self.budget is not None
+        left = self.budget - self.problem.n_scored
+        steps = self._serve(_with_pairs(indices, left, self.method.interactions))
+        indices, n_base = yield from steps
+        return indices, {"pair_base_masks": n_base}
+
+    def attribution(
+        self, indices: SobolIndices, path: FoundPath | None = None, **made: int
     ) -> Attribution:
-        n_distinct = problem.n_scored
+        n_distinct = self.problem.n_scored
         return Attribution(
-            indices.signed[units],
-            settings=_recorded(indices) | more,
+            indices.signed[self.units],
+            is_signed=self.method.sign is not None,
+            settings=_recorded(indices) | made,
             indices=indices,
             rows=(n_distinct + indices.n_rows - indices.n_distinct, n_distinct),
-            path=found_path,
-            units=units if n_units < problem.n_features else None,
+            path=path,
+            units=self.units if self.n_units < self.problem.n_features else None,
         )
 
-    has_stages = estimator in ("auto", "flip") and precision is None and share.indices is not None
-    if stages and has_stages:
-        assert share.indices is not None
-        n_base = (share.indices - wanted.for_sign(n_units)) // (1 + n_units)
-        n_base = n_base if share.masks is None else share.masks.n_base
-        n_base = min(rows or n_base, n_base)
-        for power in range((n_base - 1).bit_length()):
-            yield found((yield from estimate(estimator="flip", rows=2**power)))
-    if share.masks is not None:
-        indices = yield from estimate(estimator="flip", **_rows(share.masks))
-    else:
-        # The whole input, which gives signs by occlusion, is known and costs nothing.
-        n_known = 1 if sign == "occlusion" and wanted.is_binary else 0
-        indices = yield from estimate(
-            estimator="exact" if share.is_exact else estimator,
-            budget=None if share.indices is None else share.indices + n_known,
-            rows=rows,
-            precision=precision,
-            stable_top=stable_top,
-            pairs=min(interactions, n_units) if n_pairs and not share.pairs else None,
-        )
-    found_path = None
-    if searches:
-        yield found(indices)
-        search = find_path(problem, units, indices, passes=share.path, for_flip=share.flip)
-        found_path = yield from map_results(search, partial(found, indices))
-    if budget is not None and share.masks is not None and searches:
-        # What the search did not need makes the indices surer.
-        left = budget - share.pairs - problem.n_scored
-        masks = share.masks.add(left, n_units, block=block)
-        if masks != share.masks:
-            indices = yield from estimate(estimator="flip", **_rows(masks))
-    more: dict[str, int] = {}
-    if share.pairs:
-        assert budget is not None
-        left = budget - problem.n_scored
-        steps = _with_pairs(indices, left, interactions)
-        indices, more["pair_base_masks"] = yield from problem.serve(
-            translate(steps, lambda masks: masks[:, units])
-        )
-    _warn_if_constant(indices, found_path)
-    return found(indices, found_path, **more)
+    def _flip(self, masks: BaseMasks) -> Steps[SobolIndices]:
+        return self._estimate(estimator="flip", rows=masks.n_base, leader_rows=masks.n_leader)
 
+    def _estimate(self, **how: Any) -> Steps[SobolIndices]:
+        asked = self.method
+        usual = {"design": asked.design, "keep": asked.keep, "sign": asked.sign, "seed": self.seed}
+        config = make_config(self.n_units, **{**usual, **how})
+        # That few base masks see no change does not mean that there is none.
+        return self._serve(sobol_steps(config, warns_of_constant=False))
 
-def _rows(masks: BaseMasks) -> dict[str, int]:
-    return {"rows": masks.n_base, "leader_rows": masks.n_leader}
+    def _serve(self, steps: Steps[Any]) -> Steps[Any]:
+        return self.problem.serve(translate(steps, lambda masks: masks[:, self.units]))
 
 
 def _with_pairs(
@@ -191,8 +321,8 @@ def _with_pairs(
     return replace(indices, pairs=pairs), n_base
 
 
-def _groups(
-    problem: Problem, budget: int, wanted: Wanted, *, keep: float, seed: int
+def _choose_units(
+    problem: Problem, budget: int, wanted: Wanted, keep: float, seed: int
 ) -> Steps[Integers]:
     """What comes and goes as one, so that one base mask of it still fits the budget."""
     if budget >= wanted.least_masks(problem.n_features):

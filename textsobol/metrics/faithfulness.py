@@ -107,7 +107,7 @@ def faithfulness(
         >>> from textsobol import TextExplainer
         >>> def praise(texts):
         ...     return [text.count("good") / 2 for text in texts]
-        >>> explainer = TextExplainer(praise, labels=["praise"])
+        >>> explainer = TextExplainer(praise, label_names=["praise"])
         >>> model = explainer.masked("a good film with good music")
         >>> found = faithfulness(model, [0, 3, 1, 1, 2, 0], "praise", steps=3)
         >>> found.deletion_curve.tolist(), found.insertion_curve.tolist()

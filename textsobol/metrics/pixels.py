@@ -64,7 +64,7 @@ def pixel_faithfulness(
         >>> from textsobol import ImageExplainer
         >>> def left_half(pictures):
         ...     return pictures[:, :, :4].mean(axis=(1, 2, 3))
-        >>> explainer = ImageExplainer(left_half, labels=["left"], grid=(1, 2))
+        >>> explainer = ImageExplainer(left_half, label_names=["left"], grid=(1, 2))
         >>> picture = np.ones((8, 8, 3))
         >>> values = explainer(picture).map(size="image")
         >>> model = explainer.masked(picture, pixels=True)

@@ -32,7 +32,7 @@ def save_report(
 
     Example:
         >>> from textsobol import TextExplainer, save_report
-        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts], labels=["+"])
+        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts])
         >>> save_report(explainer.many(["good film", "so good"]), "report.html")  # doctest: +SKIP
     """
     from textsobol.render.report import report_html
@@ -64,8 +64,9 @@ def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
 
     Example:
         >>> from textsobol import TextExplainer
-        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts], labels=["+"])
-        >>> names_of([explainer("so good"), explainer("so good", keep=0.9)])
+        >>> from textsobol import Sobol
+        >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts])
+        >>> names_of([explainer("so good"), explainer("so good", method=Sobol(keep=0.9))])
         ['keep rate 0.5', 'keep rate 0.9']
     """
     values = {name: [e.settings.get(name) for e in explanations] for name in _DIFFERENCES}

@@ -39,7 +39,7 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
         >>> from textsobol import TextExplainer
         >>> def mood(texts):
         ...     return [[t.count("dull"), t.count("fine")] for t in texts]
-        >>> explainer = TextExplainer(mood, labels=["bad", "good"])
+        >>> explainer = TextExplainer(mood, label_names=["bad", "good"])
         >>> print(summary(explainer("a dull, dull film with fine music")))
         bad, mostly because of dull (1) (50 % of the variation) and dull (2)
     """

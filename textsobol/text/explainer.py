@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from textsobol.driver import run, stream
 from textsobol.labels import checked_label
-from textsobol.methods import TEXT_METHODS, Attribution, Method, method_named
-from textsobol.methods.division import Wanted, check_sobol_budget, n_pairs_among
-from textsobol.methods.settings import SOBOL_DEFAULTS, checked_options, method_budget, record
+from textsobol.methods import Attribution, Method, Scale, find_method
+from textsobol.methods.method import record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
 from textsobol.text.explanation import TextExplanation
-from textsobol.text.inputs import Text, check_keep, checked_texts, default_budget
+from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.scores import (
@@ -49,7 +48,7 @@ class TextExplainer:
             `textsobol.remote`. It is never changed. Without one, the bundled classifier of film
             reviews is used.
         tokenizer: the model's tokenizer, when ``model`` is a model.
-        labels: names of a function's scores, or all labels of an endpoint.
+        label_names: names of a function's scores, or all labels of an endpoint.
         candidate_labels: what a zero-shot pipeline chooses from.
         unit: what is left out as one: ``word``, ``token`` (the tokenizer's words),
             ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
@@ -69,7 +68,7 @@ class TextExplainer:
     Example:
         >>> def shouting(texts):
         ...     return [text.count("!") + 2.0 * ("great" in text) for text in texts]
-        >>> explainer = TextExplainer(shouting, labels=["excitement"])
+        >>> explainer = TextExplainer(shouting, label_names=["excitement"])
         >>> explanation = explainer("A great film!!")
         >>> [each.word for each in explanation.top(2)]
         ['great', '!!']
@@ -80,7 +79,7 @@ class TextExplainer:
         model: Any = None,
         tokenizer: Any = None,
         *,
-        labels: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
         candidate_labels: Sequence[str] | None = None,
         unit: str | Segmenter = "word",
         perturbation: str = "delete",
@@ -98,7 +97,7 @@ class TextExplainer:
         self._classifier: Classifier = as_classifier(
             model,
             tokenizer,
-            labels=labels,
+            labels=label_names,
             candidate_labels=candidate_labels,
             batch_tokens=batch_tokens,
             batch_texts=batch_texts,
@@ -138,44 +137,23 @@ class TextExplainer:
         self,
         text: Text,
         *,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+        method: str | Method = "sobol",
         budget: int | None = None,
-        keep: float = 0.5,
-        label: str | None = None,
-        labels: Sequence[str] | None = None,
-        method: str = "sobol",
-        estimator: str = "auto",
-        design: str | None = None,
-        rows: int | None = None,
-        sign: str | None = "mean",
         seed: int = 0,
-        interactions: int = 0,
-        precision: float | None = None,
-        stable_top: int = 5,
-        path: bool = True,
     ) -> TextExplanation:
         """Explain a text, or a pair (premise, hypothesis).
 
         Args:
             text: the text, or a pair of texts.
+            target: the label that is explained; by default the likeliest of ``targets``.
+            targets: labels to analyse, or so many of the likeliest beside ``target``; by default
+                all. They share the forward passes.
+            method: ``sobol``, or another attribution method to compare with, by name; or one with
+                options, such as ``Sobol(keep=0.9)``; see `textsobol.methods`.
             budget: forward passes allowed; see `default_budget`.
-            keep: probability that a word is present in a masked text.
-            label: the label to look at; by default the likeliest of those analysed.
-            labels: labels to analyse; all by default, from the same forward passes.
-            method: ``sobol``, or another attribution method to compare with; see
-                `textsobol.methods`.
-            estimator: see `textsobol.sobol_indices`.
-            design: see `textsobol.sobol_indices`.
-            sign: see `textsobol.sobol_indices`.
-            rows: number of base masks, at most; what they leave of a budget goes to the path.
             seed: the same seed gives the same explanation.
-            interactions: also analyse all pairs of that many words, those with the highest
-                scores. They get up to a third of the budget.
-            precision: instead of a fixed number of base masks, go on until the words with the
-                highest total index are the same ones in this share of bootstrap resamples, for
-                example 0.95; up to ``budget``, or 64 base masks' worth of passes.
-            stable_top: number of words that ``precision`` is about.
-            path: also search for the words whose deletion brings the prediction down soonest
-                (``explanation.path``, ``explanation.flip``), with part of the budget.
 
         Raises:
             ValueError: when there is nothing to explain, or a setting is out of range.
@@ -183,114 +161,25 @@ class TextExplainer:
         """
         with LateProgress(1, enabled=self._progress) as progress:
             steps = self.walk(
-                text, budget=budget, keep=keep, label=label, labels=labels, method=method,
-                estimator=estimator, design=design, rows=rows, sign=sign, seed=seed,
-                interactions=interactions, precision=precision, stable_top=stable_top, path=path,
+                text, target=target, targets=targets, method=method, budget=budget, seed=seed,
                 expect=progress.more,
             )  # fmt: skip
             return run(steps, progress.tick)
-
-    def walk(
-        self,
-        text: Text,
-        *,
-        budget: int | None = None,
-        label: str | None = None,
-        labels: Sequence[str] | None = None,
-        method: str = "sobol",
-        seed: int = 0,
-        expect: Callable[[int], None] = lambda n_masks: None,
-        stages: bool = False,
-        **options: Any,
-    ) -> Steps[TextExplanation]:
-        """The same, as a generator that `textsobol.driver` serves, alone or with others.
-
-        Args:
-            text: see `__call__`.
-            budget: see `__call__`.
-            label: see `__call__`.
-            labels: see `__call__`.
-            method: see `__call__`.
-            seed: see `__call__`.
-            expect: called with the number of masks that will be asked for.
-            stages: also yield functions that make explanations of what is known on the way.
-            options: of the method; see `__call__`.
-        """
-        start = time.perf_counter()
-        known = method_named(method, TEXT_METHODS)
-        options = checked_options(method, {**SOBOL_DEFAULTS, **options})
-        check_keep(options.get("keep", 0.5))
-        model = self._mask(text)
-        yield from model.predict(labels)
-        target = checked_label(label, model.labels, model.probabilities)
-        if known.kind == "search":  # for one label: it is far too long for many
-            model = model.with_target(target)
-        budget = self._checked_budget(known, budget, model.n_features, options)
-        n_masks = None if budget is None else budget // self._classifier.passes
-        model.ledger.budget = n_masks
-        expect(n_masks or (options.get("rows") or 1) * (model.n_features + 2))
-
-        def explanation(found: Attribution) -> TextExplanation:
-            sign = options.get("sign", "mean")
-            made = record(method, found, budget=budget, seed=seed, sign=sign)
-            return self._explanation(model, found, target, start, made)
-
-        if stages:
-            options["stages"] = True
-        steps = known.steps(model.problem(target), budget=n_masks, seed=seed, **options)
-        found = yield from map_results(steps, lambda found: partial(explanation, found))
-        return explanation(found)
-
-    def _checked_budget(
-        self, method: Method, budget: int | None, n_words: int, options: Mapping[str, Any]
-    ) -> int | None:
-        """Forward passes, or ``None`` for what ``rows`` or ``precision`` take."""
-        passes = self._classifier.passes
-        if "estimator" not in options:
-            return method_budget(
-                method, budget, n_words, noun="words", passes=passes, usual=default_budget
-            )
-        n_pairs = n_pairs_among(options["interactions"], n_words)
-        wanted = Wanted.of(
-            options["estimator"], options["sign"], options["interactions"], keep=options["keep"]
-        )
-        if budget is not None and (n_pairs or options["estimator"] != "auto"):
-            check_sobol_budget(budget, n_words, wanted, noun="words", passes=passes)
-        if budget is None and not (options["rows"] is None and options["precision"] is None):
-            return None
-        return method_budget(
-            method, budget, n_words, noun="words", passes=passes,
-            usual=lambda n: max(default_budget(n, n_pairs), wanted.least_masks(n)),
-        )  # fmt: skip
 
     def stream(
         self,
         text: Text,
         *,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+        method: str | Method = "sobol",
         budget: int | None = None,
-        keep: float = 0.5,
-        label: str | None = None,
-        labels: Sequence[str] | None = None,
-        rows: int | None = None,
-        design: str | None = None,
         seed: int = 0,
-        path: bool = True,
     ) -> Iterator[TextExplanation]:
-        """Explain a text, with better and better answers on the way.
+        """Explain a text, with better and better answers on the way; arguments of `__call__`.
 
         The first comes after one base mask, the last is what ``explainer(text)`` gives; together
         they cost no more than that. Stop whenever it is enough.
-
-        Args:
-            text: see `__call__`.
-            budget: see `__call__`.
-            keep: see `__call__`.
-            label: see `__call__`.
-            labels: see `__call__`.
-            rows: see `__call__`.
-            design: see `__call__`.
-            seed: see `__call__`.
-            path: see `__call__`.
 
         Example:
             >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
@@ -300,11 +189,71 @@ class TextExplainer:
             '!!'
         """
         steps = self.walk(
-            text, budget=budget, keep=keep, label=label, labels=labels, rows=rows, design=design,
-            seed=seed, path=path, stages=True,
+            text, target=target, targets=targets, method=method, budget=budget, seed=seed,
+            is_streamed=True,
         )  # fmt: skip
         for found in stream(steps):
             yield found if isinstance(found, TextExplanation) else found()
+
+    def walk(
+        self,
+        text: Text,
+        *,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+        method: str | Method = "sobol",
+        budget: int | None = None,
+        seed: int = 0,
+        is_streamed: bool = False,
+        expect: Callable[[int], None] = lambda n_masks: None,
+    ) -> Steps[TextExplanation]:
+        """From a text to its explanation, as a generator that `textsobol.driver` serves.
+
+        Args:
+            text: see `__call__`.
+            target: see `__call__`.
+            targets: see `__call__`.
+            method: see `__call__`.
+            budget: see `__call__`.
+            seed: see `__call__`.
+            is_streamed: also yield functions that make explanations of what is known so far.
+            expect: called with the number of masks that will be asked for.
+        """
+        start = time.perf_counter()
+        method = find_method(method).for_texts()
+        model = self._mask(text)
+        yield from model.predict(targets, target)
+        target = checked_label(target, model.labels, model.probabilities)
+        if method.kind == "search":  # for one label: it takes far too long for many
+            model = model.with_target(target)
+        budget, n_masks = self._choose_budget(method, budget, model)
+        expect(n_masks or method.expected_masks(model.n_features))
+        problem = model.problem(target, is_streamed=is_streamed)
+        steps = method.attribute(problem, budget=n_masks, seed=seed)
+
+        def explain(found: Attribution) -> TextExplanation:
+            made = record(method, found, budget=budget, seed=seed)
+            return self._explanation(model, found, target, start, made)
+
+        found = yield from map_results(steps, lambda found: partial(explain, found))
+        return explain(found)
+
+    def _mask(self, text: Text) -> MaskedTextModel:
+        text, texts = checked_texts(text)
+        words, cuts = visible_words(self._classifier, self._segment, self._ignored, texts)
+        return MaskedTextModel(
+            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
+        )
+
+    def _choose_budget(
+        self, method: Method, budget: int | None, model: MaskedTextModel
+    ) -> tuple[int | None, int | None]:
+        """Forward passes and masks that may be scored; ``None`` for what the options ask for."""
+        passes, n_words = self._classifier.passes, model.n_features
+        scale = Scale(n_words, "words", default_budget(n_words), passes, has_groups=True)
+        budget = method.choose_budget(budget, scale)
+        model.ledger.budget = None if budget is None else budget // passes
+        return budget, model.ledger.budget
 
     def _explanation(
         self,
@@ -334,16 +283,9 @@ class TextExplainer:
             evidence=found,
         )
 
-    def masked(self, text: Text, *, labels: Sequence[str] | None = None) -> MaskedTextModel:
+    def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
         """The text with its words, ready to be asked about; what metrics work on."""
-        return run(self._mask(text).predict(labels))
-
-    def _mask(self, text: Text) -> MaskedTextModel:
-        text, texts = checked_texts(text)
-        words, cuts = visible_words(self._classifier, self._segment, self._ignored, texts)
-        return MaskedTextModel(
-            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
-        )
+        return run(self._mask(text).predict(targets))
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
         """Explain texts one by one, as they are asked for; an error names the text's number."""

@@ -156,7 +156,7 @@ class TextExplanation:
             >>> from textsobol import TextExplainer
             >>> def topics(texts):
             ...     return [[t.count("goal"), t.count("vote"), t.count("star")] for t in texts]
-            >>> explainer = TextExplainer(topics, labels=["sports", "politics", "film"])
+            >>> explainer = TextExplainer(topics, label_names=["sports", "politics", "film"])
             >>> why = explainer("A star goal, a vote").contrast("sports", "politics")
             >>> [(each.word, round(each.score, 2)) for each in why.top(2)]
             [('goal', 0.5), ('vote', -0.5)]

@@ -3,37 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 Text = str | tuple[str, str]
 
 
-def default_budget(n_words: int, n_pairs: int = 0) -> int:
+def default_budget(n_words: int) -> int:
     """Forward passes for a text of that many words, when none are given.
 
     Eight for every word: with fewer, two seeds agree less. A short text gets up to 512 passes or
     32 for every word, whichever is less, since they cost little there. One more pass is the
-    prediction. Where pairs of words are analysed, it is half as much again, and six for every word
-    and pair at least.
+    prediction.
 
     Example:
         >>> [default_budget(n) for n in (5, 20, 60, 230)]
         [193, 513, 513, 1849]
-        >>> default_budget(60, n_pairs=15)
-        769
     """
-    alone = 1 + max(8 * (n_words + 1), min(512, 32 * (n_words + 1)))
-    return max(alone * 3 // 2, 1 + 6 * (1 + n_words + n_pairs)) if n_pairs else alone
-
-
-def check_keep(keep: Any) -> None:
-    """Refuse a keep rate that is none; words are there or not, so that there must be one."""
-    is_number = isinstance(keep, int | float | np.number) and not isinstance(keep, bool)
-    if not is_number or not 0 < keep < 1:
-        raise ValueError(
-            f"keep={keep!r}: the share of words that stay must be a number between 0 and 1, both "
-            f"excluded, for example 0.5"
-        )
+    return 1 + max(8 * (n_words + 1), min(512, 32 * (n_words + 1)))
 
 
 def checked_texts(text: Any) -> tuple[Text, list[str]]:

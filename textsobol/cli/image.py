@@ -1,27 +1,31 @@
 """``textsobol image``."""
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from textsobol.cli.options import AsJson, Label, Quiet, Seed
+from textsobol.cli.expand import LeaveOut
+from textsobol.cli.options import AsJson, Quiet, Seed, Target, choose_method
 from textsobol.cli.output import (
     EXPECTED,
     check_suffix,
     fail,
-    hush_transformers,
-    tell,
-    told_warnings,
+    note,
+    report_warnings,
+    silence_transformers,
 )
+from textsobol.methods import METHODS, Sobol
 
 _PLOTS = (".png", ".svg", ".pdf")
 _NUMBERS = (".npz", ".json")
 
 
 def image(
+    *,
     file: Annotated[
         Path, typer.Argument(help="The picture: .jpg, .png ...", exists=True, dir_okay=False)
     ],
@@ -43,15 +47,14 @@ def image(
             show_default="score",
         ),
     ] = None,
-    label: Label = None,
-    method: Annotated[
-        str, typer.Option(help="sobol, or another: occlusion, rise, gradcam, saliency ...")
-    ] = "sobol",
+    target: Target = None,
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "sobol",
+    sobol: Annotated[Sobol, LeaveOut(("keep", "interactions", "path", "stable_top", "precision"))],
     grid: Annotated[int, typer.Option(help="Cells down and across that come and go.")] = 11,
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed. By default 32 for every cell, as in the paper.",
+            help="Forward passes allowed. By default 32 base masks, as in the paper.",
             show_default=False,
         ),
     ] = None,
@@ -95,36 +98,27 @@ def image(
     try:
         from textsobol.image.explanation import KINDS
 
-        if paper and method != "sobol":
+        if paper and method != Sobol.name:
             raise ValueError("--paper goes with --method sobol only")
+        chosen = choose_method(
+            method, replace(sobol, keep=None, sign="occlusion") if paper else sobol
+        )
         for name in kinds:
             if name not in KINDS:
                 raise ValueError(f"--kind {name}: known are {', '.join(KINDS)}")
-            if name != "score" and method != "sobol":
+            if name != "score" and not chosen.has_shares:
                 raise ValueError(f"--kind {name}: of method sobol only; {method} tells the score")
         from textsobol.image.pictures import loaded
 
         picture = loaded(file)  # before the model, which takes longer
-        hush_transformers()
+        silence_transformers()
         from textsobol.image.explainer import ImageExplainer
 
-        with told_warnings(quiet=quiet):
+        with report_warnings(quiet=quiet):
             explainer = ImageExplainer(
-                model,
-                grid=(grid, grid),
-                perturbation=perturbation,
-                batch=batch,
-                progress=not quiet,
+                model, grid=(grid, grid), perturbation=perturbation, batch=batch, progress=not quiet
             )
-            explanation = explainer(
-                picture,
-                label=label,
-                method=method,
-                budget=budget,
-                seed=seed,
-                keep=None if paper else 0.5,
-                sign="occlusion" if paper else "mean",
-            )
+            explanation = explainer(picture, target=target, method=chosen, budget=budget, seed=seed)
         if out is not None:
             explanation.save(out, *kinds)
     except EXPECTED as error:
@@ -134,4 +128,4 @@ def image(
         return
     explanation.show()
     if out is not None:
-        tell(f"wrote {out}", quiet=quiet)
+        note(f"wrote {out}", quiet=quiet)

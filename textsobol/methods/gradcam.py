@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from textsobol.methods.contract import Attribution, Differentiable, Problem
-from textsobol.methods.gradients import opened, summed_up
+from textsobol.methods.gradients import GradientMethod, open_model, sum_by_feature
 from textsobol.steps import Steps
 
 if TYPE_CHECKING:
@@ -14,37 +14,45 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 
-def gradcam(
-    problem: Problem, *, budget: int, seed: int, layer: str | Module | None = None
-) -> Steps[Attribution]:
+@dataclass(frozen=True)
+class GradCam(GradientMethod):
     """Feature maps of a convolution, weighted by their mean gradients (Selvaraju et al. 2017).
 
-    Args:
-        problem: the problem.
-        budget: not used.
-        seed: not used.
+    Attributes:
         layer: the convolution or its name; by default the last one whose maps have more than one
             pixel.
     """
-    _, model = opened(problem)
-    chosen = _layer(model, layer)
 
-    def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-        from torch.nn.functional import interpolate
+    layer: str | Module | None = None
 
-        small = captum.LayerGradCam(model.forward, chosen).attribute(
-            model.inputs, target=label, relu_attributions=True
+    name = "gradcam"
+    title = "Grad-CAM"
+    quantity = "weighted activation"
+    is_for_pictures = True
+
+    def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
+        """See `Method.attribute`."""
+        _, model = open_model(problem)
+        chosen = _find_layer(model, self.layer)
+
+        def attribute(captum: Any, model: Differentiable, label: int) -> Any:
+            from torch.nn.functional import interpolate
+
+            small = captum.LayerGradCam(model.forward, chosen).attribute(
+                model.inputs, target=label, relu_attributions=True
+            )
+            large = interpolate(small, size=model.size, mode="bilinear", align_corners=False)
+            return large.reshape(1, -1)
+
+        names = {module: name for name, module in _network(model).named_modules()}
+        found = yield from sum_by_feature(
+            problem, attribute, passes=1, is_signed=False, made={"layer": names[chosen]}
         )
-        large = interpolate(small, size=model.size, mode="bilinear", align_corners=False)
-        return large.reshape(1, -1)
-
-    names = {module: name for name, module in _network(model).named_modules()}
-    found = yield from summed_up(problem, attribute, passes=1, settings={"layer": names[chosen]})
-    # The layer was looked for in one more pass.
-    return replace(found, passes=found.passes + (layer is None))
+        # The layer was looked for in one more pass.
+        return replace(found, passes=found.passes + (self.layer is None))
 
 
-def _layer(model: Differentiable, layer: str | Module | None) -> Module:
+def _find_layer(model: Differentiable, layer: str | Module | None) -> Module:
     network = _network(model)
     if isinstance(layer, str):
         try:
