@@ -7,7 +7,7 @@ from scipy.stats import qmc
 from textsobol.errors import AliasedDesignWarning
 from textsobol.sobol import DESIGNS, Design, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.designs import aliased_columns
+from textsobol.sobol.designs import count_aliased_columns
 
 every_design = pytest.mark.parametrize("name", DESIGNS)
 every_random_design = pytest.mark.parametrize("name", sorted({*DESIGNS} - {"sobol-unscrambled"}))
@@ -47,7 +47,7 @@ def test_the_unscrambled_sequence_is_that_of_the_paper() -> None:
     expected = [[0, 0, 0], [0.5, 0.5, 0.5], [0.75, 0.25, 0.25], [0.25, 0.75, 0.75]]
     np.testing.assert_array_equal(rows, expected)
     with pytest.warns(AliasedDesignWarning, match="coinciding columns"):
-        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol-unscrambled", rows=32)
+        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol-unscrambled", base_masks=32)
 
 
 @pytest.mark.parametrize(("keep", "block"), [(0.5, 4), (0.9, 10), (0.1, 10), (0.95, 20), (0.7, 4)])
@@ -62,17 +62,19 @@ def test_latin_blocks_are_balanced(keep: float, block: int) -> None:
 
 def test_a_thresholded_sobol_design_warns_of_coinciding_columns() -> None:
     with pytest.warns(
-        AliasedDesignWarning, match="70 columns, 16 different ones in 32 rows.*latin"
+        AliasedDesignWarning, match="70 columns, 16 different ones in 32 masks.*latin"
     ):
-        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol", rows=32)
+        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol", base_masks=32)
     with pytest.warns(AliasedDesignWarning) as caught:
-        sobol_indices(lambda masks: masks[:, 0], 70, design="sobol", rows=32, estimator="jansen")
+        sobol_indices(
+            lambda masks: masks[:, 0], 70, design="sobol", base_masks=32, estimator="jansen"
+        )
     assert caught[0].filename == __file__, "the warning points at the caller"
 
 
 def test_a_column_and_its_complement_are_aliased() -> None:
     one = np.array([True, False, False, True])
-    assert aliased_columns(np.stack([one, ~one, np.roll(one, 1)], axis=1)) == 1
+    assert count_aliased_columns(np.stack([one, ~one, np.roll(one, 1)], axis=1)) == 1
 
 
 def test_a_keep_rate_near_one_does_not_ask_for_endless_blocks() -> None:
@@ -81,7 +83,7 @@ def test_a_keep_rate_near_one_does_not_ask_for_endless_blocks() -> None:
 
 
 def test_a_real_valued_sobol_design_does_not_warn() -> None:
-    sobol_indices(lambda masks: masks[:, 0], 70, estimator="jansen", keep=None, rows=32)
+    sobol_indices(lambda masks: masks[:, 0], 70, estimator="jansen", keep=None, base_masks=32)
 
 
 def test_the_sobol_design_names_its_limit() -> None:
@@ -92,9 +94,9 @@ def test_the_sobol_design_names_its_limit() -> None:
 def test_the_paper_design_merges_features_and_the_default_does_not() -> None:
     """The defect that the default design exists for, on the design itself."""
     aliased = Design("sobol", 71, keep=0.5, seed=0).take(32)[0]
-    assert aliased_columns(aliased) > 30
+    assert count_aliased_columns(aliased) > 30
     balanced = Design("latin", 71, keep=0.5, seed=0).take(32)[0]
-    assert aliased_columns(balanced) == 0
+    assert count_aliased_columns(balanced) == 0
 
 
 PAIR_GAMES: dict[str, Callable[[Array, Array], Array]] = {
@@ -124,7 +126,7 @@ def test_no_feature_is_forced_to_zero(
         return combine(masks[:, firsts], masks[:, firsts + 1]).sum(axis=1).astype(float)
 
     for seed in range(10):
-        result = sobol_indices(score, n_features, rows=rows, seed=seed)
+        result = sobol_indices(score, n_features, base_masks=rows, seed=seed)
         assert (result.total[matters] > 0).all()
         assert (result.total[~matters] == 0).all()
 
@@ -136,14 +138,14 @@ def test_one_block_is_enough_at_other_keep_rates(
     for seed in range(10):
         result = sobol_indices(
             lambda masks: combine(masks[:, ::2], masks[:, 1::2]).sum(axis=1),
-            64, keep=0.9, rows=10, seed=seed,
+            64, keep=0.9, base_masks=10, seed=seed,
         )  # fmt: skip
         assert (result.total > 0).all()
 
 
 def test_no_additive_feature_is_forced_to_zero_by_a_single_row() -> None:
     weights = np.linspace(0.1, 1, 512)
-    result = sobol_indices(lambda masks: masks @ weights, 512, rows=1)
+    result = sobol_indices(lambda masks: masks @ weights, 512, base_masks=1)
     assert (result.total > 0).all()
     np.testing.assert_allclose(result.total, weights**2 / (weights**2).sum())
 

@@ -82,7 +82,7 @@ def sobol(
     n_units = int(units.max()) + 1
     n_pairs = n_pairs_among(interactions, n_units)
     searches = path and problem.decision is not None
-    block = Design(design or "latin", 1, keep=keep, seed=seed).block_rows
+    block = Design(design or "latin", 1, keep=keep, seed=seed).block_size
     share = divide(
         None if budget is None else budget - problem.n_scored,
         n_units,
@@ -111,7 +111,7 @@ def sobol(
             indices.signed[units],
             settings=_recorded(indices) | more,
             indices=indices,
-            rows=(n_distinct + indices.n_rows - indices.n_distinct, n_distinct),
+            rows=(n_distinct + indices.n_masks - indices.n_distinct, n_distinct),
             path=found_path,
             units=units if n_units < problem.n_features else None,
         )
@@ -123,7 +123,7 @@ def sobol(
         n_base = n_base if share.masks is None else share.masks.n_base
         n_base = min(rows or n_base, n_base)
         for power in range((n_base - 1).bit_length()):
-            yield found((yield from estimate(estimator="flip", rows=2**power)))
+            yield found((yield from estimate(estimator="flip", base_masks=2**power)))
     if share.masks is not None:
         indices = yield from estimate(estimator="flip", **_rows(share.masks))
     else:
@@ -132,7 +132,7 @@ def sobol(
         indices = yield from estimate(
             estimator="exact" if share.is_exact else estimator,
             budget=None if share.indices is None else share.indices + n_known,
-            rows=rows,
+            base_masks=rows,
             precision=precision,
             stable_top=stable_top,
             pairs=min(interactions, n_units) if n_pairs and not share.pairs else None,
@@ -161,7 +161,7 @@ def sobol(
 
 
 def _rows(masks: BaseMasks) -> dict[str, int]:
-    return {"rows": masks.n_base, "leader_rows": masks.n_leader}
+    return {"base_masks": masks.n_base, "leader_masks": masks.n_leader}
 
 
 def _with_pairs(
@@ -178,13 +178,13 @@ def _with_pairs(
     n_pairs = n_pairs_among(interactions, n_units)
     strongest = np.argsort(-indices.total.max(axis=1), kind="stable")[:interactions]
     n_base = left // n_pairs
-    if n_base > made.rows:
-        more = (left - made.rows * n_pairs) // (1 + len(strongest) + n_pairs)
-        n_base = min(made.rows + more, max(made.rows, MOST_BASE_MASKS_OF_PAIRS))
+    if n_base > made.base_masks:
+        more = (left - made.base_masks * n_pairs) // (1 + len(strongest) + n_pairs)
+        n_base = min(made.base_masks + more, max(made.base_masks, MOST_BASE_MASKS_OF_PAIRS))
     pairs = yield from pair_indices(
         Design(made.design, n_units, keep=made.keep, seed=made.seed),
         np.sort(strongest),
-        rows=n_base,
+        base_masks=n_base,
         keep=made.keep,
         variance=indices.variance,
     )
@@ -217,8 +217,8 @@ def _recorded(indices: SobolIndices) -> dict[str, Any]:
         "estimator": made.estimator,
         "design": made.design,
         "keep": made.keep,
-        "base_masks": made.rows,
-        "leader_masks": made.leader_rows,
+        "base_masks": made.base_masks,
+        "leader_masks": made.leader_masks,
         "sign": made.sign,
     }
     if made.precision is not None:

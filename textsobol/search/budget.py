@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from textsobol.search.path import DEPTH, complete_search_passes
 from textsobol.sobol.config import count_leaders
-from textsobol.sobol.designs import latin_block_rows
+from textsobol.sobol.designs import latin_block_size
 
 # What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
 USUAL_PASSES = 8  # for every feature
@@ -158,7 +158,7 @@ def budget_for_base_masks(
     """
     per_base_mask = n_features + 1
     budget = 1 + per_base_mask
-    block = latin_block_rows(keep)
+    block = latin_block_size(keep)
     while True:
         if path:
             masks = divide_budget(budget, n_features, block=block).masks

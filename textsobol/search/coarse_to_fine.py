@@ -14,7 +14,7 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
-from textsobol.sobol.scores import flattened, is_constant
+from textsobol.sobol.scores import round_constant
 from textsobol.steps import Steps
 
 MAX_PARTS = 8  # of a group
@@ -144,7 +144,7 @@ def _measure_effects(
     masks[1 + np.arange(len(measured)), measured] ^= True
     scores = (yield masks[:, unit_of]).reshape(len(masks), -1)
     # What only rounding tells apart is the same.
-    scores = flattened(scores, is_constant(scores))
+    scores = round_constant(scores)
     sign = np.where(base[0, measured], 1.0, -1.0)
     return np.asarray(sign[:, None] * (scores[0] - scores[1:]))
 
