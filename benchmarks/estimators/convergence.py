@@ -1,8 +1,8 @@
-"""How well few rows rank words: `jansen` (the paper's, N = 32) against `flip`.
+"""How well few masks rank words: `jansen` (the paper's, N = 32) against `flip`.
 
     python -m benchmarks.estimators.convergence
 
-`flip` is given as many forward passes as `jansen` had distinct rows. Printed are the rows
+`flip` is given as many forward passes as `jansen` had distinct masks. Printed are the masks
 of the design, the distinct ones among them, and the Spearman correlation with the
 converged total index, all as means over the seeds.
 """
@@ -19,19 +19,19 @@ from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Floats
 
-PAPER_ROWS = 32
+PAPER_MASKS = 32
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Means over seeds."""
 
-    rows: float
+    masks: float
     distinct: float
     correlation: float
 
     def __str__(self) -> str:
-        return f"{self.rows:,.0f}, {self.distinct:,.0f}, {self.correlation:.3f}"
+        return f"{self.masks:,.0f}, {self.distinct:,.0f}, {self.correlation:.3f}"
 
 
 def outcome(model: Model, truth: Floats, n_seeds: int, **settings: str | float | int) -> Outcome:
@@ -70,7 +70,7 @@ def main() -> None:
                         estimator="jansen",
                         design=design,
                         keep=keep,
-                        base_masks=PAPER_ROWS,
+                        base_masks=PAPER_MASKS,
                     )
                     for design in ("sobol", "latin")
                 ]

@@ -95,7 +95,7 @@ def sentence_tables(data: str, model: str | None, n_sentences: int) -> Iterator[
 def _line(title: str, tables: list[Floats], arguments: argparse.Namespace) -> list[str]:
     """For each number of base masks: signed, first, effect; the width of the total index."""
     cells = []
-    for n_base in arguments.rows:
+    for n_base in arguments.base_masks:
         found = [
             coverage(t, arguments.keep, n_base=n_base, n_seeds=arguments.seeds) for t in tables
         ]
@@ -114,7 +114,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--rows",
+        "--base-masks",
         type=lambda text: [int(number) for number in text.split(",")],
         default=[5, 6, 8, 12, 20],
         help="numbers of base masks (default 5,6,8,12,20)",
@@ -132,7 +132,7 @@ def main() -> None:
     else:
         names = [*logic_games(), *word_models(N_WORDS)]
         lines = [_line(name, [score_table(name)], arguments) for name in names]
-    print(markdown(["model", *(f"{n} base masks" for n in arguments.rows)], lines))
+    print(markdown(["model", *(f"{n} base masks" for n in arguments.base_masks)], lines))
 
 
 if __name__ == "__main__":

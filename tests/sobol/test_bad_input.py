@@ -193,7 +193,7 @@ def test_settings_make_the_result_again(asked: dict[str, Any]) -> None:
 
 @pytest.mark.filterwarnings("ignore:the score is the same")
 def test_totals_of_jansen_are_unbounded_and_those_of_flip_are_not() -> None:
-    """The rows of two designs can agree on a score that varies between them."""
+    """The masks of two designs can agree on a score that varies between them."""
 
     def score(masks: Array) -> Floats:
         return np.asarray(masks @ np.arange(1.0, 5.0))

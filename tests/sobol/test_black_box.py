@@ -68,7 +68,7 @@ def test_a_black_box_may_write_on_its_masks() -> None:
     np.testing.assert_array_equal(sobol_indices(rude, 2, base_masks=4).total, polite.total)
 
 
-def test_the_budget_is_never_exceeded_and_keeps_the_first_rows() -> None:
+def test_the_budget_is_never_exceeded_and_keeps_the_first_masks() -> None:
     for budget in range(6, 40):
         box = Recorder(5)
         result = sobol_indices(box, 5, budget=budget)
@@ -137,7 +137,7 @@ def test_scores_that_are_not_finite_name_the_mask_and_stop(bad: float) -> None:
     with pytest.raises(BlackBoxError, match=r"mask 5, label 1 \(2 of 3 features present\)") as info:
         sobol_indices(box, 3, estimator="exact", batch_masks=2)
     assert info.value.mask.tolist() == [True, False, True]
-    assert len(calls) == 3, "nothing is computed after the bad row"
+    assert len(calls) == 3, "nothing is computed after the bad mask"
 
 
 def test_what_the_black_box_raises_is_wrapped_and_chained() -> None:

@@ -65,8 +65,8 @@ N_TESTS = len(GAMES) * len(KEEPS) * 2 * 20
 def test_flip_variances_are_unbiased(game: Game, keep: float, design: str, n_base: int) -> None:
     """The variances due to a feature, the whole variance, mean and effects, not their ratios.
 
-    A ratio of unbiased estimates is itself only unbiased for many rows. For `latin`, four
-    whole blocks are needed, which 40 rows are at all three keep rates.
+    A ratio of unbiased estimates is itself only unbiased for many masks. For `latin`, four
+    whole blocks are needed, which 40 masks are at all three keep rates.
     """
     truth = game.truth(keep)
     pq = keep * (1 - keep)
@@ -105,8 +105,9 @@ def test_jansen_variances_are_unbiased(game: Game, keep: float) -> None:
         a, b = both[:, :d], both[:, d:]
         mixed = [np.where(np.arange(d) == i, b, a) for i in range(d)]
         f_c = np.stack([game.score(c) for c in mixed], axis=1)
-        rows = jansen(game.score(a)[:, None, None], game.score(b)[:, None, None], f_c[:, :, None])
-        first, total, variance = (values.mean(axis=0).ravel() for values in rows)
+        f_a, f_b = (game.score(masks)[:, None, None] for masks in (a, b))
+        per_mask = jansen(f_a, f_b, f_c[:, :, None])
+        first, total, variance = (values.mean(axis=0).ravel() for values in per_mask)
         found.append(np.concatenate([first, total, variance]))
     shares = np.concatenate([truth.first, truth.total, [1.0]])
     _assert_unbiased(np.array(found), shares * truth.variance, N_TESTS)
@@ -115,7 +116,7 @@ def test_jansen_variances_are_unbiased(game: Game, keep: float) -> None:
 @every_game
 @pytest.mark.parametrize("estimator", ["flip", "jansen", "saltelli", "homma", "janon", "glen"])
 def test_every_estimator_converges(game: Game, estimator: str) -> None:
-    """The mean over 100 designs of 200 rows lies within its own standard errors of the truth."""
+    """The mean over 100 designs of 200 masks lies within its own standard errors of the truth."""
     keep = 0.6
     truth = game.truth(keep)
     results = [
@@ -171,7 +172,7 @@ def _g_truth() -> Truth:
     ids=["ishigami", "g-function"],
 )
 def test_real_valued_masks(score: object, truth: Truth) -> None:
-    """Closed forms to 0.02 with 4,096 rows, and as near to them as scipy's estimator."""
+    """Closed forms to 0.02 with 4,096 masks, and as near to them as scipy's estimator."""
     assert callable(score)
     n_features = len(truth.first)
     ours = sobol_indices(score, n_features, estimator="jansen", keep=None, base_masks=4096)

@@ -17,17 +17,17 @@ from textsobol.sobol.config import count_leaders
 D = 40
 
 
-def test_those_that_lead_have_the_indices_of_all_rows() -> None:
-    """Sums over rows are the same as if every feature had been flipped in every row."""
+def test_those_that_lead_have_the_indices_of_all_masks() -> None:
+    """Sums over masks are the same as if every feature had been flipped in every mask."""
     score = tangled(D, 0)
     led = sobol_indices(score, D, base_masks=4, leader_masks=8)
-    all_rows, first_rows = (sobol_indices(score, D, base_masks=rows) for rows in (12, 4))
-    leaders = np.argsort(-first_rows.total)[: count_leaders(D)]
+    all_masks, first_masks = (sobol_indices(score, D, base_masks=n_base) for n_base in (12, 4))
+    leaders = np.argsort(-first_masks.total)[: count_leaders(D)]
     others = np.setdiff1d(np.arange(D), leaders)
-    np.testing.assert_allclose(led.effect[leaders], all_rows.effect[leaders])
-    np.testing.assert_allclose(led.effect[others], first_rows.effect[others])
+    np.testing.assert_allclose(led.effect[leaders], all_masks.effect[leaders])
+    np.testing.assert_allclose(led.effect[others], first_masks.effect[others])
     np.testing.assert_allclose(
-        (led.total * led.variance)[leaders], (all_rows.total * all_rows.variance)[leaders]
+        (led.total * led.variance)[leaders], (all_masks.total * all_masks.variance)[leaders]
     )
     assert led.n_masks == 4 * (1 + D) + 8 * (1 + len(leaders))
     assert led.settings.leader_masks == 8
@@ -89,7 +89,7 @@ def test_their_intervals_hold_the_truth_where_few_features_lead(scale: float) ->
         assert np.mean(np.array(own)[:, strongest]) >= 0.85, name
 
 
-def test_four_rows_are_enough_only_beside_leaders() -> None:
+def test_four_masks_are_enough_only_beside_leaders() -> None:
     score = tangled(D, 1)
     low, high = sobol_indices(score, D, base_masks=4).interval()
     assert (high - low == 1).all()
@@ -97,7 +97,7 @@ def test_four_rows_are_enough_only_beside_leaders() -> None:
     assert (high - low < 1).all()
 
 
-def test_what_leader_rows_do_not_go_with() -> None:
+def test_what_leader_masks_do_not_go_with() -> None:
     score = tangled(D, 1)
     with pytest.raises(ValueError, match="0 or more"):
         sobol_indices(score, D, leader_masks=-1)

@@ -73,12 +73,12 @@ def test_permuting_features_permutes_the_exact_indices(
 
 @given(st.integers(2, 6), st.integers(1, 9), keeps, seeds, st.data())
 def test_permuting_features_permutes_the_flip_indices(
-    d: int, rows: int, keep: float, seed: int, data: st.DataObject
+    d: int, n_base: int, keep: float, seed: int, data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(d)))
-    base, blocks = Design("latin", d, keep=keep, seed=seed).take(rows)
+    base, blocks = Design("latin", d, keep=keep, seed=seed).take(n_base)
     rng = np.random.default_rng(seed)
-    f_base, differences = rng.normal(size=(rows, 1)), rng.normal(size=(rows, d, 1))
+    f_base, differences = rng.normal(size=(n_base, 1)), rng.normal(size=(n_base, d, 1))
     plain = flip_estimate(base, f_base, differences, keep, blocks)
     permuted = flip_estimate(base[:, order], f_base, differences[:, order], keep, blocks)
     for name in ("first", "total", "effect"):
@@ -175,11 +175,11 @@ def test_the_same_seed_gives_the_same_bits_for_any_batch_size(
 @given(games(4), keeps, st.integers(1, 12), seeds)
 @settings(max_examples=100)
 @pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
-def test_flip_totals_never_exceed_one_however_few_the_rows(
-    game: Floats, keep: float, rows: int, seed: int
+def test_flip_totals_never_exceed_one_however_few_the_masks(
+    game: Floats, keep: float, n_base: int, seed: int
 ) -> None:
     result = sobol_indices(
-        black_box(game), n_features_of(game), keep=keep, base_masks=rows, seed=seed
+        black_box(game), n_features_of(game), keep=keep, base_masks=n_base, seed=seed
     )
     assert np.isfinite(result.first).all()
     assert (result.total >= 0).all()

@@ -65,7 +65,7 @@ def score(masks: Array) -> Floats:
 @pytest.mark.parametrize("estimator", ["flip", "jansen", "saltelli", "homma", "janon", "glen"])
 @pytest.mark.parametrize("name", ["first", "total", "effect"])
 def test_standard_errors_match_the_spread_over_seeds(estimator: str, name: str) -> None:
-    """Independent rows, so that nothing is reduced by balance: within a quarter."""
+    """Independent masks, so that nothing is reduced by balance: within a quarter."""
     results = [
         sobol_indices(score, 6, estimator=estimator, design="random", base_masks=60, seed=seed)
         for seed in range(200)
@@ -104,7 +104,7 @@ def test_balance_makes_estimates_better_than_their_errors_say() -> None:
     assert designs["latin"].std(axis=0)[0] < designs["random"].std(axis=0)[0]
 
 
-def test_errors_shrink_with_the_rows() -> None:
+def test_errors_shrink_with_the_masks() -> None:
     few = sobol_indices(score, 6, base_masks=20, design="random")
     many = sobol_indices(score, 6, base_masks=2000, design="random")
     ratios = few.effect_error / many.effect_error
@@ -112,10 +112,10 @@ def test_errors_shrink_with_the_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "rows"), [("flip", 1), ("flip", 4), ("jansen", 2), ("jansen", 7)]
+    ("estimator", "n_base"), [("flip", 1), ("flip", 4), ("jansen", 2), ("jansen", 7)]
 )
-def test_too_few_base_rows_say_that_they_do_not_know(estimator: str, rows: int) -> None:
-    result = sobol_indices(score, 6, estimator=estimator, base_masks=rows)
+def test_too_few_base_masks_say_that_they_do_not_know(estimator: str, n_base: int) -> None:
+    result = sobol_indices(score, 6, estimator=estimator, base_masks=n_base)
     for of, ends in {"total": (0, 1), "first": (0, 1), "effect": (-np.inf, np.inf)}.items():
         low, high = result.interval(0.9, of=of)
         assert (low == ends[0]).all()
@@ -132,9 +132,9 @@ def test_one_base_row_has_no_error_and_no_stable_top() -> None:
         result.rank_stability(2)
 
 
-@pytest.mark.parametrize("rows", [5, 6, 9])
-def test_five_rows_give_finite_answers(rows: int) -> None:
-    result = sobol_indices(score, 6, base_masks=rows)
+@pytest.mark.parametrize("n_base", [5, 6, 9])
+def test_five_masks_give_finite_answers(n_base: int) -> None:
+    result = sobol_indices(score, 6, base_masks=n_base)
     for of in ("signed", "first", "total", "effect"):
         low, high = result.interval(0.95, of=of)
         assert np.isfinite(low).all()
@@ -160,17 +160,17 @@ def test_exact_intervals_have_no_width() -> None:
     assert result.rank_stability(2).tolist() == [1, 1, 0, 0, 0, 0]
 
 
-def test_the_margin_of_normal_rows_is_students() -> None:
-    rows = np.random.default_rng(0).normal(size=(50_000, 1, 1))
-    half = margin(Samples(rows.mean(axis=0), rows), 0.9).item()
-    assert half == pytest.approx(t.ppf(0.95, 50_000) * rows.std() / np.sqrt(50_000), rel=1e-3)
+def test_the_margin_of_normal_masks_is_students() -> None:
+    values = np.random.default_rng(0).normal(size=(50_000, 1, 1))
+    half = margin(Samples(values.mean(axis=0), values), 0.9).item()
+    assert half == pytest.approx(t.ppf(0.95, 50_000) * values.std() / np.sqrt(50_000), rel=1e-3)
 
 
 def test_heavy_tails_widen_the_margin() -> None:
-    rows = np.zeros((30, 1, 1))
-    rows[0] = 1.0
-    error = rows.std(ddof=1) / np.sqrt(30)
-    half = margin(Samples(rows.mean(axis=0), rows), 0.9).item()
+    values = np.zeros((30, 1, 1))
+    values[0] = 1.0
+    error = values.std(ddof=1) / np.sqrt(30)
+    half = margin(Samples(values.mean(axis=0), values), 0.9).item()
     assert half == pytest.approx(t.ppf(0.95, 2 * 30 * (29 / 900) ** 2 / _excess()) * error)
 
 
@@ -212,9 +212,9 @@ def test_features_without_any_index_are_never_on_top() -> None:
 
 
 def test_a_negative_first_order_index_is_not_on_top() -> None:
-    rows = np.array([[-5.0, 1.0], [-4.0, 1.0]])[:, :, None]
-    assert top_frequency(rows, 1, resamples=9, seed=0, is_signed=False).ravel().tolist() == [0, 1]
-    assert top_frequency(rows, 1, resamples=9, seed=0, is_signed=True).ravel().tolist() == [1, 0]
+    values = np.array([[-5.0, 1.0], [-4.0, 1.0]])[:, :, None]
+    assert top_frequency(values, 1, resamples=9, seed=0, is_signed=False).ravel().tolist() == [0, 1]
+    assert top_frequency(values, 1, resamples=9, seed=0, is_signed=True).ravel().tolist() == [1, 0]
 
 
 def test_rank_stability_is_reproducible_and_shaped_like_the_indices() -> None:
@@ -225,10 +225,10 @@ def test_rank_stability_is_reproducible_and_shaped_like_the_indices() -> None:
 
 
 def test_top_frequency_counts_resamples() -> None:
-    """Two rows, one for each feature: the feature drawn twice is on top."""
-    rows = np.eye(2)[:, :, None]
-    frequency = top_frequency(rows, 1, resamples=4000, seed=0, is_signed=False).ravel()
-    # Both rows drawn once, half of the time, is a tie, which goes to chance.
+    """Two masks, one for each feature: the feature drawn twice is on top."""
+    values = np.eye(2)[:, :, None]
+    frequency = top_frequency(values, 1, resamples=4000, seed=0, is_signed=False).ravel()
+    # Half of the time both masks are drawn once: a tie, which is broken at random.
     assert frequency[1] == pytest.approx(0.5, abs=0.04)
     assert frequency.sum() == pytest.approx(1)
 
@@ -254,8 +254,8 @@ def test_no_warning_escapes_from_numpy() -> None:
 
 
 def test_an_estimate_below_zero_keeps_a_width() -> None:
-    rows = np.array([-0.5, -0.1, -0.3, -0.2])[:, None, None]
-    low, high = share_interval(Samples(rows.mean(axis=0), rows), 0.9)
+    values = np.array([-0.5, -0.1, -0.3, -0.2])[:, None, None]
+    low, high = share_interval(Samples(values.mean(axis=0), values), 0.9)
     assert low.item() == 0
     assert high.item() > 0.05
 
