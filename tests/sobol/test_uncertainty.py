@@ -1,4 +1,5 @@
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,3 +278,27 @@ def test_totals_that_are_no_squares_have_symmetric_intervals() -> None:
             result = sobol_indices(score, 6, estimator=estimator, base_masks=60, seed=seed)
             low, high = result.interval(0.9)
             assert (high - low).max() < 0.8
+
+
+@pytest.mark.parametrize("sign", ["mean", "occlusion"])
+@pytest.mark.parametrize("estimator", ["flip", "jansen"])
+def test_intervals_of_negative_scores_mirror_those_of_positive_ones(
+    estimator: str, sign: str
+) -> None:
+    settings: dict[str, Any] = {"estimator": estimator, "sign": sign, "base_masks": 60}
+    result = sobol_indices(score, 6, **settings)
+    mirrored = sobol_indices(lambda masks: -score(masks), 6, **settings)
+    low, high = result.interval(of="signed")
+    total_low, total_high = result.interval(of="total")
+    assert (low < high).any()
+    assert ((low <= result.signed) & (result.signed <= high)).all()
+    is_negative, is_positive = high < 0, low > 0
+    assert is_negative.any() | is_positive.any()
+    np.testing.assert_array_equal(low[is_positive], total_low[is_positive])
+    np.testing.assert_array_equal(high[is_positive], total_high[is_positive])
+    np.testing.assert_array_equal(low[is_negative], -total_high[is_negative])
+    np.testing.assert_array_equal(high[is_negative], -total_low[is_negative])
+    mirrored_low, mirrored_high = mirrored.interval(of="signed")
+    assert (mirrored_low <= mirrored_high).all()
+    np.testing.assert_allclose(mirrored_low, -high, atol=1e-12)
+    np.testing.assert_allclose(mirrored_high, -low, atol=1e-12)

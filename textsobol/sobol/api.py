@@ -15,7 +15,8 @@ from textsobol.errors import ConstantScoreWarning, UnstableTopWarning, warn
 from textsobol.ledger import mask_keys
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.black_box import BlackBoxModel
-from textsobol.sobol.config import Config, Pairs, make_config
+from textsobol.sobol.checks import Pairs
+from textsobol.sobol.config import Config, make_config
 from textsobol.sobol.estimators import Analysis, analyse, score_removals
 from textsobol.sobol.result import Settings, SobolIndices, make_result
 from textsobol.sobol.stopping import LEAST_MASKS

@@ -1,8 +1,6 @@
 """What will be scored: checks settings and counts masks before any are made."""
 
 import math
-import operator
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -10,6 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textsobol.sobol.arrays import Integers
+from textsobol.sobol.checks import (
+    Pairs,
+    check_groups,
+    check_least,
+    check_pairs,
+    check_precision,
+    check_whole,
+    require,
+)
 from textsobol.sobol.designs import DESIGNS, check_keep
 from textsobol.sobol.pick_freeze import PICK_FREEZE
 
@@ -19,8 +26,6 @@ MEMBERS = ("together", "independent")
 DEFAULT_BASE_MASKS = 32  # the paper's N
 DEFAULT_BASE_MASKS_FOR_PRECISION = 64
 MOST_EXACT_FEATURES = 20  # a million masks
-
-Pairs = int | Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -137,24 +142,24 @@ def make_config(
     leader_masks: int = 0,
 ) -> Config:
     """Check the settings, resolve ``auto`` and find how many base masks the budget buys."""
-    n_features = _whole_number("n_features", n_features)
+    n_features = check_whole("n_features", n_features)
     if n_features < 1:
         raise ValueError(f"n_features={n_features}: there must be at least 1 feature")
-    _require(estimator, ("auto", *ESTIMATORS), "estimator")
-    _require(sign, SIGNS, "sign")
-    _require(members, MEMBERS, "members")
-    _require(design, (*DESIGNS, None), "design")
+    require(estimator, ("auto", *ESTIMATORS), "estimator")
+    require(sign, SIGNS, "sign")
+    require(members, MEMBERS, "members")
+    require(design, (*DESIGNS, None), "design")
     check_keep(keep)
-    _check_least("leader_masks", leader_masks, 0)
-    _check_least("seed", seed, 0)
-    _check_least("stable_top", stable_top, 1)
+    check_least("leader_masks", leader_masks, 0)
+    check_least("seed", seed, 0)
+    check_least("stable_top", stable_top, 1)
     for name, number in (("base_masks", base_masks), ("budget", budget)):
         if number is not None:
-            _check_least(name, number, 1)
-    _check_precision(precision)
+            check_least(name, number, 1)
+    check_precision(precision)
 
-    group_of = _check_groups(groups, n_features)
-    chosen, top = _check_pairs(pairs, int(group_of.max()) + 1)
+    group_of = check_groups(groups, n_features)
+    chosen, top = check_pairs(pairs, int(group_of.max()) + 1)
     config = Config(
         n_features=n_features,
         groups=group_of,
@@ -199,34 +204,6 @@ def count_leaders(n_features: int) -> int:
 def presence_variance(keep: float | None) -> float:
     """Variance of one column of the masks: p q, or that of a uniform number."""
     return 1 / 12 if keep is None else keep * (1 - keep)
-
-
-def _check_precision(precision: float | None) -> None:
-    if precision is not None and not isinstance(precision, float | int | np.number):
-        raise TypeError(f"precision={precision!r}: must be a number between 0 and 1, or None")
-    if precision is not None and not 0 < precision < 1:
-        raise ValueError(
-            f"precision={precision}: must lie between 0 and 1, both excluded, for example 0.95"
-        )
-
-
-def _check_least(name: str, number: int, least: int) -> None:
-    if _whole_number(name, number) < least:
-        raise ValueError(f"{name}={number}: must be {'0 or more' if least == 0 else 'at least 1'}")
-
-
-def _whole_number(name: str, value: object) -> int:
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
-
-
-def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
-    if value not in known:
-        raise ValueError(
-            f"unknown {what} {value!r}; known: {', '.join(str(name) for name in known)}"
-        )
 
 
 def _default_design(config: Config) -> str:
@@ -324,46 +301,6 @@ def _affordable_base(config: Config, base_masks: int | None) -> int:
             + ")"
         )
     return min(base_masks or affordable, affordable)
-
-
-def _check_groups(groups: ArrayLike | None, n_features: int) -> Integers:
-    if groups is None:
-        return np.arange(n_features)
-    wanted = f"groups must be {n_features} whole numbers, the group of each feature, from 0"
-    try:
-        numbers = np.asarray(groups)
-    except ValueError:
-        raise ValueError(f"{wanted}; got lists of different lengths") from None
-    if numbers.shape != (n_features,) or not np.issubdtype(numbers.dtype, np.integer):
-        raise ValueError(f"{wanted}; got shape {numbers.shape} of {numbers.dtype}")
-    if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
-        raise ValueError("groups must be numbered 0, 1, 2, ... without a gap")
-    return numbers.astype(np.int64)
-
-
-def _check_pairs(pairs: Pairs | None, n_indices: int) -> tuple[Integers | None, int]:
-    """The pairs as an array, or the number of top features whose pairs are wanted."""
-    if pairs is None:
-        return None, 0
-    if isinstance(pairs, int | np.integer):
-        top = min(int(pairs), n_indices)
-        if top < 2:
-            raise ValueError(f"pairs={pairs}: pairs of the top features need at least 2 features")
-        return None, top
-    chosen = np.asarray(pairs)
-    if (
-        chosen.size == 0
-        or chosen.ndim != 2
-        or chosen.shape[1] != 2
-        or not np.issubdtype(chosen.dtype, np.integer)
-        or (chosen[:, 0] == chosen[:, 1]).any()
-        or chosen.min() < 0
-        or chosen.max() >= n_indices
-    ):
-        raise ValueError(
-            f"pairs must be two different features each, numbered 0 to {n_indices - 1}: {pairs}"
-        )
-    return chosen.astype(np.int64), 0
 
 
 def pairs_among(features: Integers) -> Integers:
