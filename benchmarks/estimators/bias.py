@@ -67,7 +67,7 @@ def main() -> None:
                         *(f"{o:+.0f} % ± {e:.0f}" for o, e in zip(off, errors, strict=True)),
                     ]
                 )
-    header = ["keep", "model", "base rows", "first", "total", "variance", "without bounds"]
+    header = ["keep", "model", "base masks", "first", "total", "variance", "without bounds"]
     print(markdown(header, lines))
 
 

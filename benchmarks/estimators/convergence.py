@@ -1,8 +1,8 @@
-"""How well few rows rank words: `jansen` (the paper's, N = 32) against `flip`.
+"""How well few masks rank words: `jansen` (the paper's, N = 32) against `flip`.
 
     python -m benchmarks.estimators.convergence
 
-`flip` is given as many forward passes as `jansen` had distinct rows. Printed are the rows
+`flip` is given as many forward passes as `jansen` had distinct masks. Printed are the masks
 of the design, the distinct ones among them, and the Spearman correlation with the
 converged total index, all as means over the seeds.
 """
@@ -19,19 +19,19 @@ from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Floats
 
-PAPER_ROWS = 32
+PAPER_MASKS = 32
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Means over seeds."""
 
-    rows: float
+    masks: float
     distinct: float
     correlation: float
 
     def __str__(self) -> str:
-        return f"{self.rows:,.0f}, {self.distinct:,.0f}, {self.correlation:.3f}"
+        return f"{self.masks:,.0f}, {self.distinct:,.0f}, {self.correlation:.3f}"
 
 
 def outcome(model: Model, truth: Floats, n_seeds: int, **settings: str | float | int) -> Outcome:
@@ -40,7 +40,7 @@ def outcome(model: Model, truth: Floats, n_seeds: int, **settings: str | float |
     for seed in range(n_seeds):
         result = sobol_indices(model, len(truth), seed=seed, **settings)  # type: ignore[arg-type]
         correlation = spearmanr(result.total, truth).statistic
-        found.append((result.n_rows, result.n_distinct, correlation))
+        found.append((result.n_masks, result.n_distinct, correlation))
     return Outcome(*np.mean(found, axis=0))
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=20, help="designs (default 20)")
     parser.add_argument(
-        "--converged", type=int, default=2000, help="base rows of the converged index (2000)"
+        "--converged", type=int, default=2000, help="base masks of the converged index (2000)"
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -60,7 +60,7 @@ def main() -> None:
         for name, model in word_models(n_words).items():
             for keep in (0.5, 0.9, 0.95):
                 truth = sobol_indices(
-                    model, n_words, keep=keep, rows=arguments.converged, seed=10_000
+                    model, n_words, keep=keep, base_masks=arguments.converged, seed=10_000
                 ).total
                 rivals = [
                     outcome(
@@ -70,7 +70,7 @@ def main() -> None:
                         estimator="jansen",
                         design=design,
                         keep=keep,
-                        rows=PAPER_ROWS,
+                        base_masks=PAPER_MASKS,
                     )
                     for design in ("sobol", "latin")
                 ]

@@ -45,7 +45,7 @@ def coverage(
     keep: float,
     *,
     n_base: int,
-    leader_rows: int = 0,
+    leader_masks: int = 0,
     n_seeds: int,
     level: float = 0.95,
     top: int = 3,
@@ -62,7 +62,7 @@ def coverage(
     widths: dict[str, list[float]] = {index: [] for index in INDICES}
     for seed in range(n_seeds):
         found = sobol_indices(
-            look_up, n_words, keep=keep, rows=n_base, leader_rows=leader_rows, seed=seed
+            look_up, n_words, keep=keep, base_masks=n_base, leader_masks=leader_masks, seed=seed
         )
         strongest = np.argsort(-found.total)[:top]
         for index in INDICES:
@@ -93,9 +93,9 @@ def sentence_tables(data: str, model: str | None, n_sentences: int) -> Iterator[
 
 
 def _line(title: str, tables: list[Floats], arguments: argparse.Namespace) -> list[str]:
-    """For each number of base rows: signed, first, effect; the width of the total index."""
+    """For each number of base masks: signed, first, effect; the width of the total index."""
     cells = []
-    for n_base in arguments.rows:
+    for n_base in arguments.base_masks:
         found = [
             coverage(t, arguments.keep, n_base=n_base, n_seeds=arguments.seeds) for t in tables
         ]
@@ -114,10 +114,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--rows",
+        "--base-masks",
         type=lambda text: [int(number) for number in text.split(",")],
         default=[5, 6, 8, 12, 20],
-        help="numbers of base rows (default 5,6,8,12,20)",
+        help="numbers of base masks (default 5,6,8,12,20)",
     )
     parser.add_argument("--keep", type=float, default=0.5, help="keep rate (default 0.5)")
     parser.add_argument("--seeds", type=int, default=100, help="designs (default 100)")
@@ -132,7 +132,7 @@ def main() -> None:
     else:
         names = [*logic_games(), *word_models(N_WORDS)]
         lines = [_line(name, [score_table(name)], arguments) for name in names]
-    print(markdown(["model", *(f"{n} base rows" for n in arguments.rows)], lines))
+    print(markdown(["model", *(f"{n} base masks" for n in arguments.base_masks)], lines))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the core costs beside the black box: time per row and feature, and memory.
+"""What the core costs beside the black box: time per mask and feature, and memory.
 
     python -m benchmarks.estimators.overhead
 
@@ -24,7 +24,7 @@ class TimedBox:
         self.seconds = 0.0
 
     def __call__(self, masks: Array) -> Floats:
-        """Scores ``(rows,)``."""
+        """Scores ``(masks,)``."""
         start = time.perf_counter()
         scores = masks[:, 0].astype(float)
         self.seconds += time.perf_counter() - start
@@ -35,8 +35,8 @@ def seconds_beside(n_features: int, n_base: int, estimator: str) -> tuple[int, f
     """Rows, and seconds spent outside the black box."""
     box = TimedBox()
     start = time.perf_counter()
-    result = sobol_indices(box, n_features, rows=n_base, estimator=estimator)
-    return result.n_rows, time.perf_counter() - start - box.seconds
+    result = sobol_indices(box, n_features, base_masks=n_base, estimator=estimator)
+    return result.n_masks, time.perf_counter() - start - box.seconds
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     seconds_beside(10, 4, "flip")  # imports and first-use costs
     before = peak_megabytes()
-    rows, _ = seconds_beside(1000, 256, "flip")
+    n_masks, _ = seconds_beside(1000, 256, "flip")
     growth = peak_megabytes() - before
     lines = []
     for estimator in ("flip", "jansen"):
@@ -60,13 +60,15 @@ def main() -> None:
             ]
         )
     print(
-        markdown(["d = 230, N = 32", "rows", "ns per row and feature, best of 20", "median"], lines)
+        markdown(
+            ["d = 230, N = 32", "masks", "ns per mask and feature, best of 20", "median"], lines
+        )
     )
     print()
     print(
         markdown(
-            ["d = 1,000, N = 256, flip", "rows", "MB above the start"],
-            [["", f"{rows:,}", f"{growth:.0f}"]],
+            ["d = 1,000, N = 256, flip", "masks", "MB above the start"],
+            [["", f"{n_masks:,}", f"{growth:.0f}"]],
         )
     )
 

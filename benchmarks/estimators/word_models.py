@@ -1,6 +1,6 @@
 """Synthetic word models: what text classifiers do to a bag of words, without the words.
 
-Every model is a function from masks ``(rows, words)`` to scores ``(rows,)``. A few words
+Every model is a function from masks ``(masks, words)`` to scores ``(masks,)``. A few words
 matter much and most matter a little, as in real text.
 """
 

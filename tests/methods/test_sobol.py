@@ -56,7 +56,7 @@ def test_the_scores_are_the_signed_indices_whatever_the_path_does() -> None:
     score = tangled(D, 1)
     with_path = attribution(sobol, decided(score), budget=1 + 8 * (D + 1), seed=3, path=True)
     n_base, n_leader = (with_path.settings[name] for name in ("base_masks", "leader_masks"))
-    alone = sobol_indices(column(score), D, rows=n_base, leader_rows=n_leader, seed=3)
+    alone = sobol_indices(column(score), D, base_masks=n_base, leader_masks=n_leader, seed=3)
     assert n_base + n_leader >= 8, "enough for intervals"
     assert with_path.path is not None
     assert len(with_path.path.order) > 5
@@ -104,7 +104,10 @@ def test_a_small_budget_masks_groups_and_gives_their_indices(budget: int, rows: 
     assert found.units is not None
     units = found.units
     assert len(np.unique(units)) == max(1, budget - 2)
-    made = {"estimator": found.settings["estimator"], "rows": found.settings["base_masks"] or None}
+    made = {
+        "estimator": found.settings["estimator"],
+        "base_masks": found.settings["base_masks"] or None,
+    }
     grouped = sobol_indices(column(tangled(D, 3)), D, seed=0, groups=units, **made)
     np.testing.assert_allclose(found.scores, grouped.signed[units], rtol=1e-9)
 
@@ -214,7 +217,7 @@ def test_pairs_are_those_of_the_highest_with_base_masks_of_their_own(budget: int
     assert n_base >= {48: 1, 60: 1, 300: 8, 1000: 30}[budget]
     # All features flipped in as many base masks say the same of pairs, and cost far more.
     same = [(one, other) for one, other in pairs.pairs.tolist()]
-    alone = sobol_indices(score, D, rows=n_base, seed=3, pairs=same)
+    alone = sobol_indices(score, D, base_masks=n_base, seed=3, pairs=same)
     assert alone.pairs is not None
     np.testing.assert_allclose(pairs.effect, alone.pairs.effect, rtol=1e-9, atol=1e-12)
     # Their share is one of the same variance as those of single features, and never above 1.

@@ -74,6 +74,15 @@ def test_of_an_or_both_features_are_deleted_although_neither_alone_is_missed() -
     assert sorted(last_path(score, effects, passes=PLENTY)) == [0, 1, 3]
 
 
+def test_a_feature_that_does_nothing_is_not_deleted_before_redundant_ones() -> None:
+    """Neither of the last two is missed at first: all three seem to change nothing."""
+
+    def score(masks: Array) -> Floats:
+        return np.where(masks[:, 1:].any(axis=1), 4.0, 0.0)
+
+    assert last_path(score, np.array([0.0, 2.0, 2.0]), passes=PLENTY) == [1, 2]
+
+
 def test_redundant_words_are_deleted_before_weak_ones_show() -> None:
     def score(masks: Array) -> Floats:
         return 3.0 * masks[:, :3].any(axis=1) + masks[:, 3:] @ np.full(30, 0.01)

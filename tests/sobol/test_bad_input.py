@@ -25,19 +25,19 @@ def never(masks: Array) -> Floats:
         (3, {"keep": -0.5}, "between 0 and 1"),
         (3, {"keep": 50}, "between 0 and 1"),
         (3, {"keep": float("nan")}, "between 0 and 1"),
-        (3, {"rows": 0}, "rows=0: must be at least 1"),
-        (3, {"rows": -1}, "rows=-1: must be at least 1"),
+        (3, {"base_masks": 0}, "base_masks=0: must be at least 1"),
+        (3, {"base_masks": -1}, "base_masks=-1: must be at least 1"),
         (3, {"budget": 0}, "budget=0: must be at least 1"),
-        (3, {"batch_rows": 0}, "batch_rows=0: at least 1"),
-        (230, {"budget": 230}, "'flip' for 230 features: 231 rows"),
-        (230, {"budget": 461, "sign": "occlusion"}, r"462 rows \(1 x 231 \+ 231 for sign"),
-        (230, {"budget": 463, "estimator": "jansen"}, "'jansen' for 230 features: 464 rows"),
-        (230, {"budget": 300, "pairs": 20}, "421 rows.*190 of a base row's rows are pairs"),
+        (3, {"batch_masks": 0}, "batch_masks=0: at least 1"),
+        (230, {"budget": 230}, "'flip' for 230 features: 231 masks"),
+        (230, {"budget": 461, "sign": "occlusion"}, r"462 masks \(1 x 231 \+ 231 for sign"),
+        (230, {"budget": 463, "estimator": "jansen"}, "'jansen' for 230 features: 464 masks"),
+        (230, {"budget": 300, "pairs": 20}, "421 masks.*190 of them are pairs"),
         (5, {"budget": 31, "estimator": "exact"}, "below the 32 masks.*auto"),
         (21, {"estimator": "exact"}, r"2\^21 masks; it takes at most 20.*flip"),
-        (5, {"estimator": "exact", "rows": 4}, "leave out design and rows"),
-        (5, {"estimator": "exact", "design": "latin"}, "leave out design and rows"),
-        (3, {"rows": 1, "estimator": "jansen"}, "'jansen' needs at least 2"),
+        (5, {"estimator": "exact", "base_masks": 4}, "leave out design and base_masks"),
+        (5, {"estimator": "exact", "design": "latin"}, "leave out design and base_masks"),
+        (3, {"base_masks": 1, "estimator": "jansen"}, "'jansen' needs at least 2"),
         (3, {"estimator": "shapley"}, "known: auto, flip, exact, jansen, saltelli, homma"),
         (3, {"design": "lattice"}, "known: latin, sobol, sobol-unscrambled, halton, random"),
         (3, {"sign": "plus"}, "known: mean, occlusion, None"),
@@ -76,7 +76,7 @@ def test_bad_settings(n_features: int, settings: dict[str, Any], message: str) -
 def test_numbers_must_be_whole(number: Any) -> None:
     with pytest.raises(TypeError, match="n_features must be a whole number, not"):
         sobol_indices(never, number)
-    for name in ("rows", "budget", "seed"):
+    for name in ("base_masks", "budget", "seed"):
         with pytest.raises(TypeError, match=f"{name} must be a whole number, not"):
             sobol_indices(never, 3, **{name: number})
     with pytest.raises(TypeError, match="must be a number between 0 and 1"):
@@ -121,7 +121,7 @@ def test_one_constant_label_does_not_disturb_the_others() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
-def test_base_rows_that_do_not_vary_give_zeros_and_no_nan() -> None:
+def test_base_masks_that_do_not_vary_give_zeros_and_no_nan() -> None:
     """The score jumps in one mask that a small design hardly meets."""
 
     def needle(masks: Array) -> Floats:
@@ -130,7 +130,7 @@ def test_base_rows_that_do_not_vary_give_zeros_and_no_nan() -> None:
     for estimator in ("flip", "jansen", "janon", "glen", "homma", "saltelli"):
         for seed in range(20):
             with np.errstate(all="raise"):
-                result = sobol_indices(needle, 6, estimator=estimator, rows=2, seed=seed)
+                result = sobol_indices(needle, 6, estimator=estimator, base_masks=2, seed=seed)
             for name in ("first", "total", "effect", "total_error"):
                 assert np.isfinite(getattr(result, name)).all()
 
@@ -148,7 +148,7 @@ def test_results_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         result.total[0] = 5
     with pytest.raises(AttributeError):
-        result.n_rows = 5  # type: ignore[misc]
+        result.n_masks = 5  # type: ignore[misc]
 
 
 def test_auto_takes_exact_when_it_fits() -> None:
@@ -160,8 +160,8 @@ def test_auto_takes_exact_when_it_fits() -> None:
     assert estimator_for(9) == "flip"
     assert estimator_for(9, budget=512) == "exact"
     assert estimator_for(9, budget=511) == "flip"
-    assert estimator_for(4, rows=3) == "flip"
-    assert estimator_for(4, rows=4) == "exact"
+    assert estimator_for(4, base_masks=3) == "flip"
+    assert estimator_for(4, base_masks=4) == "exact"
     assert estimator_for(3, keep=None) == "jansen"
 
 
@@ -169,10 +169,10 @@ def test_auto_takes_exact_when_it_fits() -> None:
     "asked",
     [
         {"budget": 30, "keep": 0.7, "seed": 11, "design": "halton"},
-        {"groups": [0, 1, 1], "rows": 6},
-        {"groups": [0, 1, 1], "members": "independent", "estimator": "jansen", "rows": 6},
-        {"pairs": [(0, 1)], "rows": 6},
-        {"pairs": 2, "rows": 6, "sign": "occlusion"},
+        {"groups": [0, 1, 1], "base_masks": 6},
+        {"groups": [0, 1, 1], "members": "independent", "estimator": "jansen", "base_masks": 6},
+        {"pairs": [(0, 1)], "base_masks": 6},
+        {"pairs": 2, "base_masks": 6, "sign": "occlusion"},
     ],
 )
 def test_settings_make_the_result_again(asked: dict[str, Any]) -> None:
@@ -193,14 +193,14 @@ def test_settings_make_the_result_again(asked: dict[str, Any]) -> None:
 
 @pytest.mark.filterwarnings("ignore:the score is the same")
 def test_totals_of_jansen_are_unbounded_and_those_of_flip_are_not() -> None:
-    """The rows of two designs can agree on a score that varies between them."""
+    """The masks of two designs can agree on a score that varies between them."""
 
     def score(masks: Array) -> Floats:
         return np.asarray(masks @ np.arange(1.0, 5.0))
 
     totals = {
         estimator: max(
-            sobol_indices(score, 4, estimator=estimator, rows=2, seed=seed).total.max()
+            sobol_indices(score, 4, estimator=estimator, base_masks=2, seed=seed).total.max()
             for seed in range(200)
         )
         for estimator in ("jansen", "flip")

@@ -15,8 +15,8 @@ def scores_of(model: BlackBoxModel, *pieces: Array) -> Floats:
     return run(translate(ask(pieces), lambda masks: Ask(model, masks)))
 
 
-def masks_of(*rows: str) -> Array:
-    return np.array([[letter == "1" for letter in row] for row in rows])
+def masks_of(*written: str) -> Array:
+    return np.array([[letter == "1" for letter in mask] for mask in written])
 
 
 class Recorder:
@@ -33,7 +33,7 @@ class Recorder:
 
 def test_every_distinct_mask_is_scored_once_and_every_row_gets_its_score() -> None:
     box = Recorder(3)
-    model = BlackBoxModel(box, 3, batch_rows=2)
+    model = BlackBoxModel(box, 3, batch_masks=2)
     pieces = [masks_of("101", "000", "101"), masks_of("111", "000"), masks_of("001")]
     assert scores_of(model, *pieces).ravel().tolist() == [5, 0, 5, 7, 0, 1]
     assert [len(batch) for batch in box.batches] == [2, 2]
@@ -64,21 +64,21 @@ def test_a_black_box_may_write_on_its_masks() -> None:
         masks[:] = False
         return np.asarray(scores)
 
-    polite = sobol_indices(lambda masks: masks[:, 0] + 2.0 * masks[:, 1], 2, rows=4)
-    np.testing.assert_array_equal(sobol_indices(rude, 2, rows=4).total, polite.total)
+    polite = sobol_indices(lambda masks: masks[:, 0] + 2.0 * masks[:, 1], 2, base_masks=4)
+    np.testing.assert_array_equal(sobol_indices(rude, 2, base_masks=4).total, polite.total)
 
 
-def test_the_budget_is_never_exceeded_and_keeps_the_first_rows() -> None:
+def test_the_budget_is_never_exceeded_and_keeps_the_first_masks() -> None:
     for budget in range(6, 40):
         box = Recorder(5)
         result = sobol_indices(box, 5, budget=budget)
         assert sum(len(batch) for batch in box.batches) == result.n_distinct <= budget
-        assert result.settings.rows == budget // 6
-        assert result.n_rows == 6 * result.settings.rows
-        same = sobol_indices(Recorder(5), 5, rows=budget // 6)
+        assert result.settings.base_masks == budget // 6
+        assert result.n_masks == 6 * result.settings.base_masks
+        same = sobol_indices(Recorder(5), 5, base_masks=budget // 6)
         np.testing.assert_array_equal(result.total, same.total)
-    assert sobol_indices(Recorder(5), 5, budget=1000, rows=3).settings.rows == 3
-    assert sobol_indices(Recorder(5), 5, budget=13, rows=300).settings.rows == 2
+    assert sobol_indices(Recorder(5), 5, budget=1000, base_masks=3).settings.base_masks == 3
+    assert sobol_indices(Recorder(5), 5, budget=13, base_masks=300).settings.base_masks == 2
 
 
 def test_the_driver_refuses_to_overspend() -> None:
@@ -90,16 +90,21 @@ def test_the_driver_refuses_to_overspend() -> None:
 def test_progress_rises_to_the_plan() -> None:
     calls: list[tuple[int, int]] = []
     result = sobol_indices(
-        Recorder(4), 4, rows=6, batch_rows=7, pairs=2, progress=lambda *call: calls.append(call)
+        Recorder(4),
+        4,
+        base_masks=6,
+        batch_masks=7,
+        pairs=2,
+        progress=lambda *call: calls.append(call),
     )
     done = [d for d, _ in calls]
     assert done == sorted(done)
-    assert {planned for _, planned in calls} == {result.n_rows}
-    assert done[-1] == result.n_rows == 6 * (4 + 1 + 1)
+    assert {planned for _, planned in calls} == {result.n_masks}
+    assert done[-1] == result.n_masks == 6 * (4 + 1 + 1)
 
 
 def test_wrong_shapes_are_named() -> None:
-    with pytest.raises(BlackBoxError, match=r"shape \(3,\) for 8 masks \(rows 0 to 7\)"):
+    with pytest.raises(BlackBoxError, match=r"shape \(3,\) for 8 masks \(masks 0 to 7\)"):
         sobol_indices(lambda masks: np.zeros(3), 3, estimator="exact")
     with pytest.raises(BlackBoxError, match=r"shape \(\)"):
         sobol_indices(lambda masks: 1.0, 3, estimator="exact")
@@ -115,12 +120,12 @@ def test_labels_must_stay_the_same() -> None:
     def box(masks: Array) -> Floats:
         return np.zeros((len(masks), next(n_labels)))
 
-    with pytest.raises(BlackBoxError, match="another number of labels for rows 4 to 7"):
-        sobol_indices(box, 3, estimator="exact", batch_rows=4)
+    with pytest.raises(BlackBoxError, match="another number of labels for masks 4 to 7"):
+        sobol_indices(box, 3, estimator="exact", batch_masks=4)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_scores_that_are_not_finite_name_the_row_and_stop(bad: float) -> None:
+def test_scores_that_are_not_finite_name_the_mask_and_stop(bad: float) -> None:
     calls = []
 
     def box(masks: Array) -> Floats:
@@ -129,10 +134,10 @@ def test_scores_that_are_not_finite_name_the_row_and_stop(bad: float) -> None:
         scores[(masks == [True, False, True]).all(axis=1), 1] = bad
         return scores
 
-    with pytest.raises(BlackBoxError, match=r"row 5, label 1 \(2 of 3 features present\)") as info:
-        sobol_indices(box, 3, estimator="exact", batch_rows=2)
+    with pytest.raises(BlackBoxError, match=r"mask 5, label 1 \(2 of 3 features present\)") as info:
+        sobol_indices(box, 3, estimator="exact", batch_masks=2)
     assert info.value.mask.tolist() == [True, False, True]
-    assert len(calls) == 3, "nothing is computed after the bad row"
+    assert len(calls) == 3, "nothing is computed after the bad mask"
 
 
 def test_what_the_black_box_raises_is_wrapped_and_chained() -> None:
@@ -142,7 +147,7 @@ def test_what_the_black_box_raises_is_wrapped_and_chained() -> None:
         calls.append(len(masks))
         raise KeyError("no such word")
 
-    with pytest.raises(BlackBoxError, match="rows 0 to 7: KeyError: 'no such word'") as info:
+    with pytest.raises(BlackBoxError, match="masks 0 to 7: KeyError: 'no such word'") as info:
         sobol_indices(box, 3, estimator="exact")
     assert isinstance(info.value.__cause__, KeyError)
     assert len(calls) == 1
@@ -156,7 +161,7 @@ def test_scores_that_are_no_numbers_are_an_error() -> None:
         (np.ones(8) * 1j, "an array of complex128"),
         (None, "a NoneType"),
     ):
-        with pytest.raises(BlackBoxError, match=f"returned {kind} for rows 0 to 7.*real numbers"):
+        with pytest.raises(BlackBoxError, match=f"returned {kind} for masks 0 to 7.*real numbers"):
             sobol_indices(lambda masks, r=returned: r, 3, estimator="exact")  # type: ignore[misc]
 
 
@@ -176,10 +181,10 @@ def test_masks_stream() -> None:
         batches.append(len(masks))
         return masks[:, 0].astype(float)
 
-    sobol_indices(box, 500, rows=2)
+    sobol_indices(box, 500, base_masks=2)
     batches.clear()
     tracemalloc.start()
-    sobol_indices(box, 500, rows=64, batch_rows=100)
+    sobol_indices(box, 500, base_masks=64, batch_masks=100)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert max(batches) == 100
@@ -194,7 +199,7 @@ def test_a_black_box_may_reuse_its_array() -> None:
         buffer[: len(masks)] = masks @ np.array([1.0, 2.0, 4.0])
         return buffer[: len(masks)]
 
-    one = sobol_indices(box, 3, estimator="exact", batch_rows=4)
+    one = sobol_indices(box, 3, estimator="exact", batch_masks=4)
     other = sobol_indices(lambda m: m @ np.array([1.0, 2.0, 4.0]), 3, estimator="exact")
     np.testing.assert_allclose(one.total, other.total)
 
@@ -207,7 +212,7 @@ def test_after_an_error_the_driver_goes_on() -> None:
             raise OSError("busy")
         return masks @ np.array([2.0, 1.0])
 
-    model = BlackBoxModel(box, 2, batch_rows=1)
+    model = BlackBoxModel(box, 2, batch_masks=1)
     with pytest.raises(BlackBoxError, match="busy"):
         scores_of(model, masks_of("01", "10"))
     assert (model.ledger.n_asked, model.ledger.n_distinct) == (0, 0)

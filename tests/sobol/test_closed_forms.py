@@ -39,7 +39,7 @@ def test_closed_forms_agree_with_enumeration(game: Game, keep: float) -> None:
 def test_exact_is_exact(game: Game, keep: float) -> None:
     truth = game.truth(keep)
     result = sobol_indices(game.score, game.n_features, estimator="exact", keep=keep)
-    assert result.n_rows == result.n_distinct == 2**game.n_features
+    assert result.n_masks == result.n_distinct == 2**game.n_features
     for name in ("mean", "variance", "effect", "first", "total"):
         np.testing.assert_allclose(getattr(result, name), getattr(truth, name), atol=1e-10)
     for name in ("first_error", "total_error", "effect_error"):
@@ -65,8 +65,8 @@ N_TESTS = len(GAMES) * len(KEEPS) * 2 * 20
 def test_flip_variances_are_unbiased(game: Game, keep: float, design: str, n_base: int) -> None:
     """The variances due to a feature, the whole variance, mean and effects, not their ratios.
 
-    A ratio of unbiased estimates is itself only unbiased for many rows. For `latin`, four
-    whole blocks are needed, which 40 rows are at all three keep rates.
+    A ratio of unbiased estimates is itself only unbiased for many masks. For `latin`, four
+    whole blocks are needed, which 40 masks are at all three keep rates.
     """
     truth = game.truth(keep)
     pq = keep * (1 - keep)
@@ -105,8 +105,9 @@ def test_jansen_variances_are_unbiased(game: Game, keep: float) -> None:
         a, b = both[:, :d], both[:, d:]
         mixed = [np.where(np.arange(d) == i, b, a) for i in range(d)]
         f_c = np.stack([game.score(c) for c in mixed], axis=1)
-        rows = jansen(game.score(a)[:, None, None], game.score(b)[:, None, None], f_c[:, :, None])
-        first, total, variance = (values.mean(axis=0).ravel() for values in rows)
+        f_a, f_b = (game.score(masks)[:, None, None] for masks in (a, b))
+        per_mask = jansen(f_a, f_b, f_c[:, :, None])
+        first, total, variance = (values.mean(axis=0).ravel() for values in per_mask)
         found.append(np.concatenate([first, total, variance]))
     shares = np.concatenate([truth.first, truth.total, [1.0]])
     _assert_unbiased(np.array(found), shares * truth.variance, N_TESTS)
@@ -115,12 +116,12 @@ def test_jansen_variances_are_unbiased(game: Game, keep: float) -> None:
 @every_game
 @pytest.mark.parametrize("estimator", ["flip", "jansen", "saltelli", "homma", "janon", "glen"])
 def test_every_estimator_converges(game: Game, estimator: str) -> None:
-    """The mean over 100 designs of 200 rows lies within its own standard errors of the truth."""
+    """The mean over 100 designs of 200 masks lies within its own standard errors of the truth."""
     keep = 0.6
     truth = game.truth(keep)
     results = [
         sobol_indices(
-            game.score, game.n_features, estimator=estimator, keep=keep, rows=200, seed=seed
+            game.score, game.n_features, estimator=estimator, keep=keep, base_masks=200, seed=seed
         )
         for seed in range(100)
     ]
@@ -171,10 +172,10 @@ def _g_truth() -> Truth:
     ids=["ishigami", "g-function"],
 )
 def test_real_valued_masks(score: object, truth: Truth) -> None:
-    """Closed forms to 0.02 with 4,096 rows, and as near to them as scipy's estimator."""
+    """Closed forms to 0.02 with 4,096 masks, and as near to them as scipy's estimator."""
     assert callable(score)
     n_features = len(truth.first)
-    ours = sobol_indices(score, n_features, estimator="jansen", keep=None, rows=4096)
+    ours = sobol_indices(score, n_features, estimator="jansen", keep=None, base_masks=4096)
     theirs = scipy_sobol_indices(
         func=lambda x: score(x.T), n=4096, dists=[uniform()] * n_features,
         rng=np.random.default_rng(0),
@@ -200,7 +201,7 @@ def test_jansen_is_the_papers_algorithm_to_the_letter() -> None:
         seen.append(masks.copy())
         return score(masks)
 
-    result = sobol_indices(spy, d, estimator="jansen", design="random", rows=n, seed=3)
+    result = sobol_indices(spy, d, estimator="jansen", design="random", base_masks=n, seed=3)
     both = Design("random", 2 * d, keep=0.5, seed=3).take(n)[0]
     a, b = both[:, :d], both[:, d:]
     f_a, f_b = score(a), score(b)
@@ -213,7 +214,7 @@ def test_jansen_is_the_papers_algorithm_to_the_letter() -> None:
         first = (variance - ((f_b - f_c) ** 2).sum() / (2 * n)) / variance
         assert result.total[i] == pytest.approx(total, abs=1e-12)
         assert result.first[i] == pytest.approx(first, abs=1e-12)
-    assert result.n_rows == n * (d + 2)
+    assert result.n_masks == n * (d + 2)
     forwarded = np.concatenate(seen)
     assert len(np.unique(forwarded, axis=0)) == len(forwarded) == result.n_distinct
 
@@ -231,7 +232,7 @@ def test_totals_agree_with_their_formulas(estimator: str) -> None:
 
     middle = np.concatenate([raw(a), raw(b)]).mean()
     f_a = raw(a) - middle
-    result = sobol_indices(raw, d, estimator=estimator, design="random", rows=n, seed=0)
+    result = sobol_indices(raw, d, estimator=estimator, design="random", base_masks=n, seed=0)
     for i in range(d):
         c = a.copy()
         c[:, i] = b[:, i]

@@ -1,4 +1,4 @@
-"""More base rows for the features that lead: what they change, and what they must not."""
+"""More base masks for the features that lead: what they change, and what they must not."""
 
 from typing import Any
 
@@ -17,27 +17,27 @@ from textsobol.sobol.config import count_leaders
 D = 40
 
 
-def test_those_that_lead_have_the_indices_of_all_rows() -> None:
-    """Sums over rows are the same as if every feature had been flipped in every row."""
+def test_those_that_lead_have_the_indices_of_all_masks() -> None:
+    """Sums over masks are the same as if every feature had been flipped in every mask."""
     score = tangled(D, 0)
-    led = sobol_indices(score, D, rows=4, leader_rows=8)
-    all_rows, first_rows = (sobol_indices(score, D, rows=rows) for rows in (12, 4))
-    leaders = np.argsort(-first_rows.total)[: count_leaders(D)]
+    led = sobol_indices(score, D, base_masks=4, leader_masks=8)
+    all_masks, first_masks = (sobol_indices(score, D, base_masks=n_base) for n_base in (12, 4))
+    leaders = np.argsort(-first_masks.total)[: count_leaders(D)]
     others = np.setdiff1d(np.arange(D), leaders)
-    np.testing.assert_allclose(led.effect[leaders], all_rows.effect[leaders])
-    np.testing.assert_allclose(led.effect[others], first_rows.effect[others])
+    np.testing.assert_allclose(led.effect[leaders], all_masks.effect[leaders])
+    np.testing.assert_allclose(led.effect[others], first_masks.effect[others])
     np.testing.assert_allclose(
-        (led.total * led.variance)[leaders], (all_rows.total * all_rows.variance)[leaders]
+        (led.total * led.variance)[leaders], (all_masks.total * all_masks.variance)[leaders]
     )
-    assert led.n_rows == 4 * (1 + D) + 8 * (1 + len(leaders))
-    assert led.settings.leader_rows == 8
+    assert led.n_masks == 4 * (1 + D) + 8 * (1 + len(leaders))
+    assert led.settings.leader_masks == 8
 
 
 @given(st.integers(0, 1000))
 @hypothesis_settings(max_examples=25)
 def test_an_additive_score_is_still_known_exactly(seed: int) -> None:
     slopes = np.random.default_rng(seed).normal(size=D)
-    result = sobol_indices(lambda masks: masks @ slopes, D, rows=4, leader_rows=8, seed=seed)
+    result = sobol_indices(lambda masks: masks @ slopes, D, base_masks=4, leader_masks=8, seed=seed)
     shares = slopes**2 / (slopes**2).sum()
     np.testing.assert_allclose(result.total, shares, rtol=1e-9)
     np.testing.assert_allclose(result.first, shares, rtol=1e-9)
@@ -51,15 +51,15 @@ def test_leaders_of_any_label_lead() -> None:
     def score(masks: Array) -> Floats:
         return np.stack([1000 * masks[:, 0], masks[:, -2] * masks[:, -1]], axis=1)
 
-    result = sobol_indices(score, D, rows=4, leader_rows=8)
-    alone = sobol_indices(lambda masks: score(masks)[:, 1], D, rows=12)
+    result = sobol_indices(score, D, base_masks=4, leader_masks=8)
+    alone = sobol_indices(lambda masks: score(masks)[:, 1], D, base_masks=12)
     np.testing.assert_allclose(result.effect[-2:, 1], alone.effect[-2:])
 
 
 @pytest.mark.parametrize("name", ["and", "majority", "xor, rest", "lookup", "additive", "negation"])
 def test_their_intervals_hold_the_truth(name: str) -> None:
     for index, found in coverage(
-        score_table(name), 0.5, n_base=4, leader_rows=8, n_seeds=25
+        score_table(name), 0.5, n_base=4, leader_masks=8, n_seeds=25
     ).items():
         assert found.held >= 0.9, (index, found)
 
@@ -79,7 +79,7 @@ def test_their_intervals_hold_the_truth_where_few_features_lead(scale: float) ->
 
     held: dict[str, list[Floats]] = {"total": [], "effect": []}
     for seed in range(20):
-        result = sobol_indices(score, d, rows=4, leader_rows=8, seed=seed)
+        result = sobol_indices(score, d, base_masks=4, leader_masks=8, seed=seed)
         for name, own in held.items():
             low, high = result.interval(of=name)
             own.append((low <= truth[name] + 1e-12) & (truth[name] - 1e-12 <= high))
@@ -89,22 +89,22 @@ def test_their_intervals_hold_the_truth_where_few_features_lead(scale: float) ->
         assert np.mean(np.array(own)[:, strongest]) >= 0.85, name
 
 
-def test_four_rows_are_enough_only_beside_leaders() -> None:
+def test_four_masks_are_enough_only_beside_leaders() -> None:
     score = tangled(D, 1)
-    low, high = sobol_indices(score, D, rows=4).interval()
+    low, high = sobol_indices(score, D, base_masks=4).interval()
     assert (high - low == 1).all()
-    low, high = sobol_indices(score, D, rows=4, leader_rows=4).interval()
+    low, high = sobol_indices(score, D, base_masks=4, leader_masks=4).interval()
     assert (high - low < 1).all()
 
 
-def test_what_leader_rows_do_not_go_with() -> None:
+def test_what_leader_masks_do_not_go_with() -> None:
     score = tangled(D, 1)
     with pytest.raises(ValueError, match="0 or more"):
-        sobol_indices(score, D, leader_rows=-1)
+        sobol_indices(score, D, leader_masks=-1)
     settings: list[dict[str, Any]] = [{"precision": 0.9}, {"pairs": 3}, {"estimator": "jansen"}]
     for more in settings:
-        with pytest.raises(ValueError, match="leader_rows need estimator='flip'"):
-            sobol_indices(score, D, leader_rows=4, **more)
+        with pytest.raises(ValueError, match="leader_masks need estimator='flip'"):
+            sobol_indices(score, D, leader_masks=4, **more)
     with pytest.raises(ValueError, match="below the smallest design"):
-        sobol_indices(score, D, leader_rows=4, budget=D + 1)
-    assert sobol_indices(score, D, leader_rows=4, budget=200).n_distinct <= 200
+        sobol_indices(score, D, leader_masks=4, budget=D + 1)
+    assert sobol_indices(score, D, leader_masks=4, budget=200).n_distinct <= 200

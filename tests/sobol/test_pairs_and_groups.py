@@ -28,7 +28,7 @@ def test_pairs_in_closed_form(keep: float) -> None:
     asked = [(0, 1), (2, 3), (1, 2), (4, 0)]
     expected = np.array([pair.get(p, 0.0) / variance for p in asked])
     exact = sobol_indices(pair_game, 5, estimator="exact", keep=keep, pairs=asked)
-    sampled = sobol_indices(pair_game, 5, keep=keep, pairs=asked, rows=400)
+    sampled = sobol_indices(pair_game, 5, keep=keep, pairs=asked, base_masks=400)
     assert exact.pairs is not None
     assert sampled.pairs is not None
     np.testing.assert_array_equal(sampled.pairs.pairs, asked)
@@ -37,7 +37,7 @@ def test_pairs_in_closed_form(keep: float) -> None:
         np.testing.assert_allclose(found.total, expected, atol=tolerance)
         # The second differences of this game are constant: exact even from samples.
         np.testing.assert_allclose(found.effect, [2, -3, 0, 0], atol=1e-12)
-    assert sampled.n_rows == 400 * (1 + 5 + 4)
+    assert sampled.n_masks == 400 * (1 + 5 + 4)
 
 
 def test_sampled_pairs_of_a_triple_agree_with_the_exact_ones() -> None:
@@ -47,7 +47,7 @@ def test_sampled_pairs_of_a_triple_agree_with_the_exact_ones() -> None:
     assert exact.total[0] > exact.first[0] > 0
     samples = []
     for seed in range(200):
-        found = sobol_indices(triple_game, 4, keep=0.6, pairs=asked, rows=60, seed=seed).pairs
+        found = sobol_indices(triple_game, 4, keep=0.6, pairs=asked, base_masks=60, seed=seed).pairs
         assert found is not None
         samples.append(np.stack([found.first, found.total, found.effect]))
     truth = np.stack([exact.first, exact.total, exact.effect])
@@ -59,7 +59,7 @@ def test_sampled_pairs_of_a_triple_agree_with_the_exact_ones() -> None:
 
 
 def test_pairs_of_the_top_features() -> None:
-    result = sobol_indices(pair_game, 5, pairs=4, rows=40)
+    result = sobol_indices(pair_game, 5, pairs=4, base_masks=40)
     assert result.pairs is not None
     top = set(np.argsort(-result.total)[:4].tolist())
     assert [tuple(p) for p in result.pairs.pairs.tolist()] == list(combinations(sorted(top), 2))
@@ -74,11 +74,11 @@ def test_pairs_stay_within_the_budget() -> None:
     for budget in (20, 50, 123):
         result = sobol_indices(pair_game, 5, pairs=4, budget=budget)
         assert result.n_distinct <= budget
-        assert result.settings.rows == budget // (1 + 5 + 6)
+        assert result.settings.base_masks == budget // (1 + 5 + 6)
 
 
 def test_asking_for_more_top_features_than_there_are_gives_all_pairs() -> None:
-    result = sobol_indices(pair_game, 5, pairs=100, rows=4)
+    result = sobol_indices(pair_game, 5, pairs=100, base_masks=4)
     assert result.pairs is not None
     assert len(result.pairs.pairs) == 10
 
@@ -104,7 +104,7 @@ def additive(masks: Array) -> Floats:
 def test_groups_that_move_together(estimator: str) -> None:
     """A group is one feature whose weight is the sum of its members'."""
     weights = np.array([-2.0, 3.0, 0.5])
-    more: dict[str, Any] = {"rows": 4000} if estimator in ("jansen", "glen") else {}
+    more: dict[str, Any] = {"base_masks": 4000} if estimator in ("jansen", "glen") else {}
     result = sobol_indices(additive, 5, estimator=estimator, groups=GROUPS, **more)
     tolerance = 0.06 if more else 1e-12
     np.testing.assert_allclose(result.total, weights**2 / (weights**2).sum(), atol=tolerance)
@@ -120,15 +120,15 @@ def test_members_of_a_group_that_moves_together_are_never_apart() -> None:
         assert (masks[:, 1] == masks[:, 4]).all()
         return additive(masks)
 
-    result = sobol_indices(box, 5, groups=GROUPS, rows=7)
-    assert result.n_rows == 7 * (3 + 1)
+    result = sobol_indices(box, 5, groups=GROUPS, base_masks=7)
+    assert result.n_masks == 7 * (3 + 1)
 
 
 @pytest.mark.parametrize("estimator", ["exact", "auto", "jansen", "saltelli"])
 def test_groups_of_independent_members(estimator: str) -> None:
     """Closed first-order and total index of a group; additive: the sum of its members'."""
     squares = np.array([1 + 9, 4 + 1, 0.25])
-    more: dict[str, Any] = {"rows": 4000} if estimator in ("jansen", "saltelli") else {}
+    more: dict[str, Any] = {"base_masks": 4000} if estimator in ("jansen", "saltelli") else {}
     result = sobol_indices(
         additive, 5, estimator=estimator, groups=GROUPS, members="independent", **more
     )
@@ -189,14 +189,14 @@ def test_sign_of_the_mean_effect_and_of_occlusion_can_differ() -> None:
     np.testing.assert_array_equal(mean.signed, mean.total * [1, -1])
     np.testing.assert_array_equal(occlusion.signed, mean.total * [-1, -1])
     assert occlusion.n_distinct == 4, "the masks were all scored before"
-    sampled = sobol_indices(score, 2, sign="occlusion", rows=2)
-    assert sampled.n_rows == 2 * 3 + 3
+    sampled = sobol_indices(score, 2, sign="occlusion", base_masks=2)
+    assert sampled.n_masks == 2 * 3 + 3
     np.testing.assert_array_equal(np.sign(sampled.signed), [-1, -1])
 
 
 @pytest.mark.parametrize("estimator", ["flip", "exact", "jansen"])
 def test_groups_may_be_numbered_in_any_order(estimator: str) -> None:
-    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 40}
+    more: dict[str, Any] = {} if estimator == "exact" else {"base_masks": 40}
     result = sobol_indices(
         lambda m: 5.0 * m[:, 0] + m[:, 1], 3, estimator=estimator, groups=[2, 0, 1], **more
     )
@@ -210,12 +210,18 @@ def test_occlusion_of_groups_leaves_all_members_out() -> None:
 
     for members in ("together", "independent"):
         result = sobol_indices(
-            score, 5, estimator="jansen", groups=GROUPS, members=members, sign="occlusion", rows=50
+            score,
+            5,
+            estimator="jansen",
+            groups=GROUPS,
+            members=members,
+            sign="occlusion",
+            base_masks=50,
         )
         assert result.signed.shape == (3,)
         # full 5.5: without {0, 2} 3.5, without {1, 4} -1.5, without {3} 1
         np.testing.assert_array_equal(np.sign(result.signed), [1, 1, 1])
-        assert result.n_rows == 50 * (3 + 2) + 1 + 3
+        assert result.n_masks == 50 * (3 + 2) + 1 + 3
 
 
 def test_effects_of_sets_count_a_feature_once() -> None:

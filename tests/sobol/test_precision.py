@@ -1,4 +1,4 @@
-"""precision=: as many rows as it takes, none for what surely does not matter."""
+"""precision=: as many masks as it takes, none for what surely does not matter."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -47,7 +47,7 @@ def test_the_top_at_the_stop_is_the_true_top(score: Callable[[Array], Floats], t
     assert np.mean([own == wanted for own in found]) >= 0.95
 
 
-def test_intervals_of_the_top_hold_the_truth_although_the_rows_decide_when_to_stop() -> None:
+def test_intervals_of_the_top_hold_the_truth_although_the_masks_decide_when_to_stop() -> None:
     """95 % intervals, 450 of them: two and a half standard errors of their share are 0.026."""
     truth = enumerated(close, N_FEATURES, 0.5).total
     ends = [result.interval(0.95) for result in raced(close, 3)]
@@ -66,18 +66,18 @@ def test_indices_are_right_on_average_of_kept_and_of_dropped_features() -> None:
 
 
 def test_weak_features_are_not_flipped_for_long() -> None:
-    """3 strong and 100 weak: which two are ahead takes many rows, and few of them weak ones."""
+    """3 strong and 100 weak: which two are ahead takes many masks, and few of them weak ones."""
 
     def score(masks: Array) -> Floats:
         return np.asarray(masks @ STRONG_AND_WEAK + 1.5 * masks[:, 0] * masks[:, 1])
 
     result = sobol_indices(score, 103, precision=0.95, stable_top=2)
     assert result.stable
-    assert result.settings.rows > 100
-    assert result.n_rows < 0.1 * result.settings.rows * 104
+    assert result.settings.base_masks > 100
+    assert result.n_masks < 0.1 * result.settings.base_masks * 104
     assert np.isfinite(result.total_error).all()
     assert np.isfinite(result.rank_stability(10, resamples=20)).all()
-    # Where the rows end early, an additive weak feature still has its index exactly.
+    # Where the masks end early, an additive weak feature still has its index exactly.
     shares = 0.25 * STRONG_AND_WEAK[3:] ** 2 / result.variance
     np.testing.assert_allclose(result.total[3:], shares, rtol=1e-6)
 
@@ -89,33 +89,33 @@ def test_a_tie_at_the_border_ends_with_the_budget() -> None:
     with pytest.warns(UnstableTopWarning, match=r"top 1 was not reached: .* in 0% of resamples.*"):
         result = sobol_indices(score, 3, precision=0.9, stable_top=1, budget=100)
     assert result.stable is False
-    assert 100 - 4 < result.n_rows <= 100
+    assert 100 - 4 < result.n_masks <= 100
 
 
-def test_too_few_rows_to_tell() -> None:
-    with pytest.warns(UnstableTopWarning, match="8 base rows at least.*the budget buys 5 base"):
+def test_too_few_masks_to_tell() -> None:
+    with pytest.warns(UnstableTopWarning, match="at least 8 base masks.*the budget buys 5 base"):
         result = sobol_indices(clear, N_FEATURES, precision=0.9, budget=70)
     assert result.stable is False
-    assert result.n_rows == 65
+    assert result.n_masks == 65
 
 
 @pytest.mark.filterwarnings("ignore::textsobol.errors.UnstableTopWarning")
-@pytest.mark.parametrize("batch_rows", [1, 7, 1000])
+@pytest.mark.parametrize("batch_masks", [1, 7, 1000])
 @pytest.mark.parametrize("budget", [150, 333, 599])
-def test_the_budget_and_the_batches(budget: int, batch_rows: int) -> None:
+def test_the_budget_and_the_batches(budget: int, batch_masks: int) -> None:
     settings: dict[str, Any] = {"precision": 0.95, "stable_top": 3, "budget": budget, "seed": 1}
-    result = sobol_indices(close, N_FEATURES, batch_rows=batch_rows, **settings)
+    result = sobol_indices(close, N_FEATURES, batch_masks=batch_masks, **settings)
     other = sobol_indices(close, N_FEATURES, sign="occlusion", **settings)
     same = sobol_indices(close, N_FEATURES, **settings)
-    assert max(result.n_rows, other.n_rows) <= budget
+    assert max(result.n_masks, other.n_masks) <= budget
     np.testing.assert_array_equal(result.total, same.total)
     np.testing.assert_array_equal(result.total_error, same.total_error)
 
 
 def test_without_drops_it_is_the_fixed_design() -> None:
     result = sobol_indices(clear, N_FEATURES, precision=0.95, stable_top=3)
-    fixed = sobol_indices(clear, N_FEATURES, rows=result.settings.rows)
-    assert result.n_rows == fixed.n_rows
+    fixed = sobol_indices(clear, N_FEATURES, base_masks=result.settings.base_masks)
+    assert result.n_masks == fixed.n_masks
     np.testing.assert_array_equal(result.first, fixed.first)
     np.testing.assert_array_equal(result.total, fixed.total)
     np.testing.assert_array_equal(result.interval(), fixed.interval())
@@ -141,22 +141,22 @@ def test_every_label_must_be_stable() -> None:
         return np.stack([masks[:, 0] * 1.0, masks[:, :2].sum(axis=1)], axis=1)
 
     with pytest.warns(UnstableTopWarning):
-        both = sobol_indices(score, 2, precision=0.9, stable_top=1, rows=16)
+        both = sobol_indices(score, 2, precision=0.9, stable_top=1, base_masks=16)
     assert both.stable is False
     assert sobol_indices(lambda masks: score(masks)[:, 0], 2, precision=0.9, stable_top=1).stable
 
 
 def test_what_is_rare_is_not_surely_below() -> None:
-    """Never seen in 8 rows: it may still come. In 32 rows it would have."""
+    """Never seen in 8 masks: it may still come. In 32 masks it would have."""
     assert not surely_below(np.tile([[[1.0], [0.2]]], (8, 1, 1)), 1).any()
     assert surely_below(np.tile([[[1.0], [0.2]]], (32, 1, 1)), 1).tolist() == [False, True]
 
 
 def test_stability_is_the_share_of_resamples() -> None:
-    """The first wins unless the one row in which the other is ahead is drawn often enough."""
+    """The first wins unless the one mask in which the other is ahead is drawn often enough."""
     squares = np.ones((4, 2, 1))
     squares[:, 1, 0] = [3.0, 0.0, 0.0, 0.0]
-    # Of 3 draws with probability 1/4 none may be that row: one makes a tie.
+    # Of 3 draws with probability 1/4 none may be that mask: one makes a tie.
     share = top_stability(squares, np.arange(2), 1, seed=0).item()
     assert share == pytest.approx(0.75**3, abs=0.05)
 

@@ -73,12 +73,12 @@ def test_permuting_features_permutes_the_exact_indices(
 
 @given(st.integers(2, 6), st.integers(1, 9), keeps, seeds, st.data())
 def test_permuting_features_permutes_the_flip_indices(
-    d: int, rows: int, keep: float, seed: int, data: st.DataObject
+    d: int, n_base: int, keep: float, seed: int, data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(d)))
-    base, blocks = Design("latin", d, keep=keep, seed=seed).take(rows)
+    base, blocks = Design("latin", d, keep=keep, seed=seed).take(n_base)
     rng = np.random.default_rng(seed)
-    f_base, differences = rng.normal(size=(rows, 1)), rng.normal(size=(rows, d, 1))
+    f_base, differences = rng.normal(size=(n_base, 1)), rng.normal(size=(n_base, d, 1))
     plain = flip_estimate(base, f_base, differences, keep, blocks)
     permuted = flip_estimate(base[:, order], f_base, differences[:, order], keep, blocks)
     for name in ("first", "total", "effect"):
@@ -93,13 +93,13 @@ def test_permuting_features_permutes_the_flip_indices(
 def test_labels_do_not_mix(game: Floats, keep: float, seed: int, estimator: str) -> None:
     box = black_box(game)
     d = n_features_of(game)
-    alone = sobol_indices(box, d, estimator=estimator, keep=keep, rows=6, seed=seed)
+    alone = sobol_indices(box, d, estimator=estimator, keep=keep, base_masks=6, seed=seed)
     beside = sobol_indices(
         lambda masks: np.stack([-np.asarray(box(masks)), np.asarray(box(masks))], axis=1),
         d,
         estimator=estimator,
         keep=keep,
-        rows=6,
+        base_masks=6,
         seed=seed,
     )
     assert beside.total.shape == (d, 2)
@@ -120,7 +120,7 @@ def test_an_ignored_feature_gets_exactly_zero(game: Floats, keep: float, seed: i
         return np.asarray(box(np.delete(masks, place, axis=1)))
 
     for estimator in ("flip", "exact", "jansen", "homma", "saltelli", "janon", "glen"):
-        more: dict[str, Any] = {} if estimator == "exact" else {"rows": 5, "seed": seed}
+        more: dict[str, Any] = {} if estimator == "exact" else {"base_masks": 5, "seed": seed}
         result = sobol_indices(ignoring, d + 1, estimator=estimator, keep=keep, **more)
         if estimator in ("flip", "exact", "jansen"):
             assert result.total[place] == 0
@@ -142,7 +142,7 @@ def test_scale_and_shift_leave_the_indices(
     game: Floats, keep: float, seed: int, estimator: str, scale: float, shift: int
 ) -> None:
     d = n_features_of(game)
-    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 8, "seed": seed}
+    more: dict[str, Any] = {} if estimator == "exact" else {"base_masks": 8, "seed": seed}
     plain = sobol_indices(black_box(game), d, estimator=estimator, keep=keep, **more)
     moved = sobol_indices(
         black_box(scale * game + shift), d, estimator=estimator, keep=keep, **more
@@ -156,7 +156,7 @@ def test_scale_and_shift_leave_the_indices(
 @given(st.integers(1, 40), st.integers(1, 90), seeds, st.sampled_from(SAMPLERS))
 @settings(max_examples=40)
 def test_the_same_seed_gives_the_same_bits_for_any_batch_size(
-    d: int, batch_rows: int, seed: int, estimator: str
+    d: int, batch_masks: int, seed: int, estimator: str
 ) -> None:
     weights = np.random.default_rng(d).normal(size=(2, d))
 
@@ -165,9 +165,9 @@ def test_the_same_seed_gives_the_same_bits_for_any_batch_size(
         # next; a sum along each row does not.
         return np.tanh(np.stack([(masks * w).sum(axis=1) for w in weights], axis=1))
 
-    settings: dict[str, Any] = {"estimator": estimator, "rows": 5, "seed": seed}
+    settings: dict[str, Any] = {"estimator": estimator, "base_masks": 5, "seed": seed}
     one = sobol_indices(score, d, **settings)
-    other = sobol_indices(score, d, **settings, batch_rows=batch_rows)
+    other = sobol_indices(score, d, **settings, batch_masks=batch_masks)
     for name in ("first", "total", "effect", "first_error", "total_error", "variance", "mean"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
@@ -175,10 +175,12 @@ def test_the_same_seed_gives_the_same_bits_for_any_batch_size(
 @given(games(4), keeps, st.integers(1, 12), seeds)
 @settings(max_examples=100)
 @pytest.mark.filterwarnings("ignore::textsobol.errors.ConstantScoreWarning")
-def test_flip_totals_never_exceed_one_however_few_the_rows(
-    game: Floats, keep: float, rows: int, seed: int
+def test_flip_totals_never_exceed_one_however_few_the_masks(
+    game: Floats, keep: float, n_base: int, seed: int
 ) -> None:
-    result = sobol_indices(black_box(game), n_features_of(game), keep=keep, rows=rows, seed=seed)
+    result = sobol_indices(
+        black_box(game), n_features_of(game), keep=keep, base_masks=n_base, seed=seed
+    )
     assert np.isfinite(result.first).all()
     assert (result.total >= 0).all()
     assert (result.total <= 1 + 1e-12).all()
@@ -192,7 +194,7 @@ def test_a_score_has_the_sign_of_its_effect_and_two_labels_are_mirrored(
     game: Floats, keep: float, seed: int, estimator: str
 ) -> None:
     box, d = black_box(game), n_features_of(game)
-    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 6, "seed": seed}
+    more: dict[str, Any] = {} if estimator == "exact" else {"base_masks": 6, "seed": seed}
     result = sobol_indices(
         lambda masks: np.stack([np.asarray(box(masks)), -np.asarray(box(masks))], axis=1),
         d,
@@ -217,7 +219,7 @@ def test_a_feature_that_adds_its_own_gets_its_own(
 ) -> None:
     """Whatever the others do among themselves, it has its own effect, and no interaction."""
     box, d = black_box(game), n_features_of(game)
-    more: dict[str, Any] = {} if estimator == "exact" else {"rows": 8, "seed": seed}
+    more: dict[str, Any] = {} if estimator == "exact" else {"base_masks": 8, "seed": seed}
     result = sobol_indices(
         lambda masks: np.asarray(box(masks[:, :-1])) + worth * masks[:, -1],
         d + 1,
@@ -251,7 +253,7 @@ def test_features_that_can_be_exchanged_get_the_same(game: Floats, keep: float) 
         assert one == pytest.approx(other, abs=1e-9), name
 
 
-@pytest.mark.parametrize("how", [{"rows": 8}, {"rows": 4, "leader_rows": 8}])
+@pytest.mark.parametrize("how", [{"base_masks": 8}, {"base_masks": 4, "leader_masks": 8}])
 def test_exchangeable_features_get_the_same_on_average(how: dict[str, Any]) -> None:
     """Sampled: three words that decide by majority, beside 20 others; differences, as z-scores."""
     slopes = np.random.default_rng(0).normal(0, 0.1, 20)
@@ -269,13 +271,18 @@ def test_exchangeable_features_get_the_same_on_average(how: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     "how",
     [
-        {"rows": 6},
-        {"rows": 4, "leader_rows": 4},
-        {"rows": 8, "precision": 0.9, "stable_top": 2},
+        {"base_masks": 6},
+        {"base_masks": 4, "leader_masks": 4},
+        {"base_masks": 8, "precision": 0.9, "stable_top": 2},
         {"estimator": "exact"},
-        {"estimator": "jansen", "rows": 6},
-        {"rows": 6, "groups": np.arange(12) // 3},
-        {"estimator": "jansen", "rows": 6, "groups": np.arange(12) // 3, "members": "independent"},
+        {"estimator": "jansen", "base_masks": 6},
+        {"base_masks": 6, "groups": np.arange(12) // 3},
+        {
+            "estimator": "jansen",
+            "base_masks": 6,
+            "groups": np.arange(12) // 3,
+            "members": "independent",
+        },
     ],
 )
 @pytest.mark.filterwarnings("ignore::textsobol.errors.UnstableTopWarning")

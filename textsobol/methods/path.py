@@ -13,7 +13,7 @@ from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.config import spread_of
+from textsobol.sobol.config import presence_variance
 from textsobol.sobol.masks import all_masks
 from textsobol.steps import Ask, Steps, T, map_results, translate
 
@@ -78,5 +78,5 @@ def _effects(
     total = indices.total if column is None else indices.total[:, column]
     variance = indices.variance if column is None else indices.variance[column]
     # E[D^2] = T V / (p q), of which the square of the mean is no spread.
-    squares = total * variance / spread_of(made.keep)
+    squares = total * variance / presence_variance(made.keep)
     return np.asarray(effect), np.sqrt(np.maximum(0.0, squares - effect**2))

@@ -8,7 +8,7 @@ import numpy as np
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.methods.method import Method, check_keep
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.masks import piece_rows
+from textsobol.sobol.masks import masks_per_piece
 from textsobol.steps import Steps
 
 CELLS = (7, 7)  # of the coarse masks on a picture, as in the original
@@ -59,7 +59,7 @@ def _masks(problem: Problem, n_masks: int, keep: float, seed: int) -> Iterator[A
     """All masks, some rows at a time: on a picture they would not fit into memory at once."""
     coins = np.random.default_rng(seed)
     (shifts,) = coins.spawn(1)
-    at_once = piece_rows(problem.n_features)
+    at_once = masks_per_piece(problem.n_features)
     for start in range(0, n_masks, at_once):
         n_some = min(at_once, n_masks - start)
         if problem.plane is None:

@@ -93,7 +93,7 @@ class Sobol(Method):
         n_pairs_among(self.interactions, 0)
         # What the core would refuse later, whatever the number of features.
         make_config(
-            2, estimator=self.estimator, design=self.design, keep=self.keep, rows=self.base_masks,
+            2, estimator=self.estimator, design=self.design, keep=self.keep, base_masks=self.base_masks,
             sign=self.sign, precision=self.precision, stable_top=self.stable_top,
         )  # fmt: skip
 
@@ -189,7 +189,7 @@ class _Run:
     def block(self) -> int:
         """Base masks of a balanced block."""
         name = self.method.design or "latin"
-        return Design(name, 1, keep=self.method.keep, seed=self.seed).block_rows
+        return Design(name, 1, keep=self.method.keep, seed=self.seed).block_size
 
     @cached_property
     def share(self) -> Share:
@@ -216,7 +216,9 @@ class _Run:
         n_base = (share.indices - asked.wanted.for_sign(self.n_units)) // (1 + self.n_units)
         n_base = n_base if share.masks is None else share.masks.n_base
         for power in range((min(asked.base_masks or n_base, n_base) - 1).bit_length()):
-            yield self.attribution((yield from self._estimate(estimator="flip", rows=2**power)))
+            yield self.attribution(
+                (yield from self._estimate(estimator="flip", base_masks=2**power))
+            )
 
     def indices(self) -> Steps[SobolIndices]:
         """The indices, with pairs where those cost nothing beside them."""
@@ -232,7 +234,7 @@ class _Run:
                 estimator="exact" if share.is_exact else asked.estimator,
                 design=None if is_auto_exact else asked.design,
                 budget=None if share.indices is None else share.indices + n_known,
-                rows=None if is_auto_exact else asked.base_masks,
+                base_masks=None if is_auto_exact else asked.base_masks,
                 precision=asked.precision,
                 stable_top=asked.stable_top,
                 pairs=min(asked.interactions, self.n_units)
@@ -275,13 +277,15 @@ class _Run:
             is_signed=self.method.sign is not None,
             settings=_recorded(indices) | made,
             indices=indices,
-            rows=(n_distinct + indices.n_rows - indices.n_distinct, n_distinct),
+            rows=(n_distinct + indices.n_masks - indices.n_distinct, n_distinct),
             path=path,
             units=self.units if self.n_units < self.problem.n_features else None,
         )
 
     def _flip(self, masks: BaseMasks) -> Steps[SobolIndices]:
-        return self._estimate(estimator="flip", rows=masks.n_base, leader_rows=masks.n_leader)
+        return self._estimate(
+            estimator="flip", base_masks=masks.n_base, leader_masks=masks.n_leader
+        )
 
     def _estimate(self, **how: Any) -> Steps[SobolIndices]:
         asked = self.method
@@ -308,13 +312,13 @@ def _with_pairs(
     n_pairs = n_pairs_among(interactions, n_units)
     strongest = np.argsort(-indices.total.max(axis=1), kind="stable")[:interactions]
     n_base = left // n_pairs
-    if n_base > made.rows:
-        more = (left - made.rows * n_pairs) // (1 + len(strongest) + n_pairs)
-        n_base = min(made.rows + more, max(made.rows, MOST_BASE_MASKS_OF_PAIRS))
+    if n_base > made.base_masks:
+        more = (left - made.base_masks * n_pairs) // (1 + len(strongest) + n_pairs)
+        n_base = min(made.base_masks + more, max(made.base_masks, MOST_BASE_MASKS_OF_PAIRS))
     pairs = yield from pair_indices(
         Design(made.design, n_units, keep=made.keep, seed=made.seed),
         np.sort(strongest),
-        rows=n_base,
+        base_masks=n_base,
         keep=made.keep,
         variance=indices.variance,
     )
@@ -347,8 +351,8 @@ def _recorded(indices: SobolIndices) -> dict[str, Any]:
         "estimator": made.estimator,
         "design": made.design,
         "keep": made.keep,
-        "base_masks": made.rows,
-        "leader_masks": made.leader_rows,
+        "base_masks": made.base_masks,
+        "leader_masks": made.leader_masks,
         "sign": made.sign,
     }
     if made.precision is not None:

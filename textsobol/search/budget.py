@@ -6,25 +6,20 @@ from typing import NamedTuple
 
 from textsobol.search.path import DEPTH, complete_search_passes
 from textsobol.sobol.config import count_leaders
-from textsobol.sobol.designs import latin_block_rows
+from textsobol.sobol.designs import latin_block_size
 
-# What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
+# benchmarks/imdb/NOTES.md says how these numbers were chosen.
 USUAL_PASSES = 8  # for every feature
 _BASE_PART = 0.705  # of the passes, where some features lead
 _SMALL_BASE_PART = 0.625  # of fewer
-_LEAST_TO_LEAD = 5  # base masks' worth of passes, from which on some features lead
+_LEAST_TO_LEAD = 5  # base masks that the passes buy, from which on some features lead
 _LEAST_BASE_MASKS = 4  # beside leader masks
 _FLIP_PART, _MOST_FLIP_PASSES = 12, 40  # a twelfth of the search's passes, 40 at most
-_BLOCK = 4  # rows of a balanced block at keep rate 0.5
+_BLOCK = 4  # masks of a balanced block at keep rate 0.5
 
 
 class BaseMasks(NamedTuple):
-    """How many base masks there are.
-
-    Attributes:
-        n_base: those in which every feature is flipped, of ``features + 1`` passes each.
-        n_leader: those in which only the leading features are; see `count_leaders`.
-    """
+    """Base masks in which every feature is flipped, and those in which only the leaders are."""
 
     n_base: int
     n_leader: int
@@ -34,7 +29,7 @@ class BaseMasks(NamedTuple):
         return self.n_base * (n_features + 1) + self.n_leader * (count_leaders(n_features) + 1)
 
     def add(self, passes: int, n_features: int, *, block: int) -> BaseMasks:
-        """With more base masks, for the leading features if some lead already.
+        """More base masks, only for the leading features if there are leaders already.
 
         Example:
             >>> BaseMasks(4, 8).add(100, 100, block=4)
@@ -50,13 +45,7 @@ class BaseMasks(NamedTuple):
 
 
 class DividedBudget(NamedTuple):
-    """What every part of an explanation may spend.
-
-    Attributes:
-        masks: base masks.
-        path_passes: forward passes of the search for the path.
-        flip_passes: forward passes that make the flip set irreducible.
-    """
+    """Base masks, and forward passes to search the path and to make the flip set irreducible."""
 
     masks: BaseMasks
     path_passes: int
@@ -67,13 +56,9 @@ def divide_base_masks(passes: int, n_features: int, *, block: int = _BLOCK) -> B
     """Base masks for all features, and more of them for the few that lead.
 
     Most features of a text hardly matter, and four base masks show which. Flipping only the
-    others, which lead, in two base masks of three makes those surer, at the same cost. Base masks
-    come in whole blocks, so that two features which only decide together meet equally often.
-
-    Args:
-        passes: forward passes.
-        n_features: number of features.
-        block: base masks of a balanced block.
+    others, the leaders, in two base masks of three makes their intervals narrower at the same
+    cost. Base masks come in whole blocks of ``block``, so that two features which only decide
+    together meet equally often.
 
     Example:
         >>> divide_base_masks(6 * 101, 100)
@@ -84,18 +69,18 @@ def divide_base_masks(passes: int, n_features: int, *, block: int = _BLOCK) -> B
     for_all = _in_whole_blocks(passes // (n_features + 1), block)
     led = BaseMasks(0, 0)
     if for_all >= _LEAST_TO_LEAD and count_leaders(n_features) < n_features:
-        while (more := _led(sum(led) + block)).passes(n_features) <= passes:
+        while (more := _with_leaders(sum(led) + block)).passes(n_features) <= passes:
             led = more
     return led if sum(led) > for_all else BaseMasks(for_all, 0)
 
 
 def _in_whole_blocks(n_masks: int, block: int) -> int:
-    """So many base masks, or fewer: whole blocks, where there are two."""
+    """The number rounded down to whole blocks, from two blocks on."""
     return n_masks - n_masks % block if n_masks >= 2 * block else n_masks
 
 
-def _led(n_masks: int) -> BaseMasks:
-    """So many base masks, a third of them for all features."""
+def _with_leaders(n_masks: int) -> BaseMasks:
+    """Base masks of which a third are for all features."""
     n_base = min(n_masks, max(_LEAST_BASE_MASKS, n_masks // 3))
     return BaseMasks(n_base, n_masks - n_base)
 
@@ -105,8 +90,8 @@ def divide_budget(
 ) -> DividedBudget:
     """Divide a budget: about two thirds for base masks, the rest for path and flip set.
 
-    Base masks get the worth of five at least where the budget has eight passes for every feature,
-    and there is one in any case. What a complete greedy search would leave over goes to base masks.
+    There is always one base mask. Base masks get at least the passes of five where the budget has
+    eight passes for every feature, and all that a complete greedy search would leave over.
 
     Args:
         budget: forward passes, that of the whole input included.
@@ -148,7 +133,7 @@ def flip_part(passes: int) -> int:
 def budget_for_base_masks(
     n_base: int, n_features: int, *, path: bool, keep: float | None = 0.5
 ) -> int:
-    """The budget that buys so many base masks for the leading features, with the path or without.
+    """The budget that buys ``n_base`` base masks for the leaders, with the path or without.
 
     Example:
         >>> budget_for_base_masks(20, 100, path=False)
@@ -158,12 +143,13 @@ def budget_for_base_masks(
     """
     per_base_mask = n_features + 1
     budget = 1 + per_base_mask
-    block = latin_block_rows(keep)
-    while True:
+    block = latin_block_size(keep)
+
+    def count_masks() -> int:
         if path:
-            masks = divide_budget(budget, n_features, block=block).masks
-        else:
-            masks = divide_base_masks(budget - 1, n_features, block=block)
-        if sum(masks) >= n_base:
-            return budget
+            return sum(divide_budget(budget, n_features, block=block).masks)
+        return sum(divide_base_masks(budget - 1, n_features, block=block))
+
+    while count_masks() < n_base:
         budget += per_base_mask
+    return budget

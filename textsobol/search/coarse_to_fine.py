@@ -1,9 +1,8 @@
 """Coarse to fine: with fewer forward passes than features, look closer only where it matters.
 
-The groups of a hierarchy, such as the paragraphs of a text, are first turned on and off as a whole.
-Those that change the score most are split, and their parts are turned on and off in turn, until the
-passes are spent. Two features of one group can cancel each other out; their group then looks as if
-it did not matter. That is the price of not looking at every feature.
+The groups of a hierarchy, such as the paragraphs of a text, are first flipped as a whole. Those
+that change the score most are split, and their parts are flipped in turn, until the passes are
+spent. Two features of one group can cancel each other out; their group then seems not to matter.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
-from textsobol.sobol.scores import flattened, is_constant
+from textsobol.sobol.scores import round_constant
 from textsobol.steps import Steps
 
 MAX_PARTS = 8  # of a group
@@ -32,9 +31,6 @@ def build_hierarchy(
             group has too many parts, levels are added that hold runs of its parts.
         max_parts: most parts of a group, at least 2.
 
-    Returns:
-        The group of every feature ``(features,)``, for each level.
-
     Example:
         >>> [level.tolist() for level in build_hierarchy(5, max_parts=2)]
         [[0, 0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 2, 3, 4]]
@@ -51,23 +47,18 @@ def build_hierarchy(
 
 
 def choose_units(
-    levels: Sequence[Integers],
-    *,
-    passes: int,
-    max_units: int,
-    keep_rate: float,
-    seed: int,
+    levels: Sequence[Integers], *, passes: int, max_units: int, keep_rate: float, seed: int
 ) -> Steps[Integers]:
     """Merge features into units: large ones where little happens, small ones where much does.
 
-    Yields masks ``(rows, features)`` and is sent scores ``(rows,)``, or ``(rows, labels)``. Of
-    several labels, a unit counts for as much as the largest part it has in the effects on one.
+    Yields masks ``(masks, features)`` and is sent scores ``(masks,)``, or ``(masks, labels)``. With
+    several labels, a unit is ranked by its largest share of the squared effects on one label.
 
     Args:
         levels: groups from coarse to fine; see `build_hierarchy`.
         passes: masks that may be scored.
         max_units: most units.
-        keep_rate: probability that a unit is present while another one is turned on and off.
+        keep_rate: probability that a unit is present while another one is flipped.
         seed: seed of the masks.
 
     Returns:
@@ -109,14 +100,12 @@ def choose_units(
         for number in np.argsort(-shares, kind="stable").tolist():
             members = unit_of == number
             level, n_parts = _next_split(levels, units[number][0], members)
-            has_room = (
-                n_new_parts + n_parts <= parts_per_round and n_units + n_parts - 1 <= max_units
-            )
-            if n_parts == 1 or not has_room:
-                continue
-            level_of[members] = level
-            n_new_parts += n_parts
-            n_units += n_parts - 1
+            n_then = n_units + n_parts - 1
+            has_room = n_new_parts + n_parts <= parts_per_round and n_then <= max_units
+            if n_parts > 1 and has_room:
+                level_of[members] = level
+                n_new_parts += n_parts
+                n_units = n_then
         if not n_new_parts:
             return unit_of
 
@@ -131,11 +120,7 @@ def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple
 
 
 def _measure_effects(
-    unit_of: Integers,
-    measured: Integers,
-    *,
-    keep_rate: float,
-    seed: int,
+    unit_of: Integers, measured: Integers, *, keep_rate: float, seed: int
 ) -> Steps[Floats]:
     """Effects of the ``measured`` units at one base mask of all units ``(measured, labels)``."""
     n_units = int(unit_of.max()) + 1
@@ -143,19 +128,13 @@ def _measure_effects(
     masks = np.repeat(base, 1 + len(measured), axis=0)
     masks[1 + np.arange(len(measured)), measured] ^= True
     scores = (yield masks[:, unit_of]).reshape(len(masks), -1)
-    # What only rounding tells apart is the same.
-    scores = flattened(scores, is_constant(scores))
+    scores = round_constant(scores)
     sign = np.where(base[0, measured], 1.0, -1.0)
     return np.asarray(sign[:, None] * (scores[0] - scores[1:]))
 
 
 def _largest_shares(effects: Floats) -> Floats:
-    """The largest share of all squared effects on a label that each unit has ``(units,)``.
-
-    Labels count alike, however widely their scores spread.
-
-    Args:
-        effects: of all units ``(units, labels)``.
+    """Each unit's share of all squared effects on a label, the largest of all labels ``(units,)``.
 
     Example:
         >>> _largest_shares(np.array([[3.0, 0.0], [1.0, 0.1], [0.0, 0.0]]))

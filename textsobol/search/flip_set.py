@@ -18,12 +18,9 @@ from textsobol.steps import Steps
 
 @dataclass(frozen=True)
 class FlipSet:
-    """Features whose deletion changes the prediction.
+    """Features whose deletion changes the prediction, in the order of deletion.
 
-    Attributes:
-        features: their numbers, in the order in which they were deleted.
-        is_irreducible: whether it was verified that the prediction returns when any one of them is
-            put back.
+    ``is_irreducible``: it was verified that the prediction returns when any one is put back.
     """
 
     features: tuple[int, ...]
@@ -31,14 +28,14 @@ class FlipSet:
 
 
 def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps[FlipSet | None]:
-    """The shortest start of a path that changes the prediction, without what it does not need.
+    """The shortest start of a path that changes the prediction, without features it does not need.
 
-    All features that might not be needed are put back one at a time. Of those that are not, the one
-    without which the margin is lowest stays back, and so on with the others. A feature that is
-    needed usually still is when another one was put back, so it is tried again only at the end.
+    Each feature that may not be needed is put back alone. Of those that are not needed, the one
+    that leaves the lowest margin stays back, and the others are tried again. A needed feature is
+    tried again only at the end, for it is usually still needed when another one was put back.
 
-    Yields masks ``(rows, features)`` and is sent margins ``(rows,)``, below 0 where the prediction
-    has changed: all masks along the path first, which a search has scored.
+    Yields masks ``(masks, features)`` and is sent margins ``(masks,)``, below 0 where the
+    prediction has changed: all masks along the path first, which a search has scored.
 
     Args:
         path: features in the order of their deletion.
@@ -62,9 +59,8 @@ def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps
     if not flipped.size or flipped[0] == 0:
         return None
     absent = np.array(path[: flipped[0]], dtype=np.int64)
-    # Without its last feature the start was one deletion shorter, and the prediction held.
-    needed = absent[-1:]  # for the present set
-    maybe = absent[:-1]
+    # The last feature is needed: one deletion earlier, the prediction still held.
+    needed, maybe = absent[-1:], absent[:-1]
     while maybe.size and passes >= len(maybe):
         passes -= len(maybe)
         margins = yield _with_each_back(absent, maybe, n_features)
@@ -75,8 +71,7 @@ def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps
             maybe = maybe[needless & (maybe != back)]
             needed = absent[:0]
         else:
-            needed = np.concatenate([needed, maybe])
-            maybe = maybe[:0]
+            needed, maybe = np.concatenate([needed, maybe]), maybe[:0]
         if not maybe.size:
             maybe = np.setdiff1d(absent, needed)
     return FlipSet(tuple(absent.tolist()), is_irreducible=not maybe.size)
@@ -92,7 +87,7 @@ def find_smallest_flip_set(
     Args:
         masks: all masks ``(2^features, features)``, in any order.
         margins: their margins ``(2^features,)``, below 0 where the prediction has changed.
-        sizes: what each feature counts ``(features,)``, where some are groups; 1 by default.
+        sizes: size of each feature ``(features,)``, where some are groups; 1 by default.
 
     Example:
         >>> masks = np.array([[1, 1], [0, 1], [1, 0], [0, 0]], dtype=bool)
@@ -116,7 +111,7 @@ def _masks_along(path: Sequence[int], n_features: int) -> Array:
 
 
 def _with_each_back(absent: Integers, features: Integers, n_features: int) -> Array:
-    """The mask without ``absent``, with one of ``features`` back in every row."""
+    """The mask without ``absent``, with one of ``features`` back in every mask."""
     masks = np.ones((len(features), n_features), dtype=bool)
     masks[:, absent] = False
     masks[np.arange(len(features)), features] = True

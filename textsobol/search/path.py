@@ -1,12 +1,9 @@
 """The path: in which order to delete features so that the score of a label falls soonest.
 
 A complete greedy search scores every feature that is left after every deletion. This search starts
-from what the base masks of the Sobol indices say about every feature, and at most steps scores only
-the most promising ones. At a few steps it scores all that are left: what was hidden behind others
-shows only once these are gone.
-
-A path never changes an index. An index says how much a feature matters over all masks; a path leads
-from the whole input through the few masks that somebody sees who deletes words.
+from the effects that the base masks of the Sobol indices show, and at most steps scores only the
+most promising features. At a few steps it scores all that are left: a feature that others hide
+shows only when they are deleted. A path never changes an index.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from textsobol.sobol.arrays import Floats
 from textsobol.sobol.masks import without_each
 from textsobol.steps import Steps
 
-# What these numbers were chosen by is in benchmarks/imdb/NOTES.md.
+# benchmarks/imdb/NOTES.md says how these numbers were chosen.
 DEPTH = 20  # deletions
 _WEIGHT = 0.55  # of the drop just seen in an estimate; the rest is what was known before
 _FULL_PART = 0.6  # of the passes, for steps that score all features
@@ -26,30 +23,26 @@ _ROUNDING = 1e-12  # of the strongest effect
 
 
 def search_path(
-    effects: Floats,
-    spreads: Floats | None = None,
-    *,
-    passes: int,
-    depth: int = DEPTH,
+    effects: Floats, spreads: Floats | None = None, *, passes: int, depth: int = DEPTH
 ) -> Steps[list[int]]:
     """Delete features one by one.
 
-    Yields masks ``(rows, features)`` and is sent scores ``(rows,)`` of one label, such as its
-    log-odds; yields all features that were deleted so far, a list, after every deletion.
+    Yields masks ``(masks, features)`` and is sent scores ``(masks,)`` of one label, such as its
+    log-odds; after every deletion, yields the list of all features deleted so far.
 
     Of the features that a step scores, the one whose deletion lowers the score most is deleted. The
-    search ends after ``depth`` deletions, when nothing left speaks for the label, or when the
+    search ends after ``depth`` deletions, when no feature left speaks for the label, or when the
     passes are spent.
 
     Args:
         effects: mean effects ``(features,)`` over base masks.
         spreads: standard deviations ``(features,)`` of these effects over base masks. A feature
-            whose effect depends on what else is there is scored sooner than its mean effect says.
+            whose effect depends on the others is scored sooner than its mean effect says.
         passes: masks that may be scored, beside that of the whole input.
         depth: most deletions.
 
     Example:
-        The second feature repeats the first, so that neither is missed while the other is there:
+        The second feature repeats the first, so that deleting one of them changes little:
 
         >>> def score(masks):
         ...     return np.maximum(2.0 * masks[:, 0], 1.8 * masks[:, 1]) + 0.1 * masks[:, 2]

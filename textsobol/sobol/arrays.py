@@ -1,4 +1,4 @@
-"""The array types that the core's functions speak of."""
+"""The array types of the core."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,4 +11,4 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BlackBox = Callable[[Array], ArrayLike]
-"""Masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``."""
+"""Masks ``(masks, features)`` to scores ``(masks,)`` or ``(masks, labels)``."""

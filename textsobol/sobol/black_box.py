@@ -10,22 +10,22 @@ import numpy as np
 from textsobol.errors import BlackBoxError
 from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, BlackBox, Floats
-from textsobol.sobol.masks import piece_rows
+from textsobol.sobol.masks import masks_per_piece
 from textsobol.steps import Forwarded, Tick
 
-_WANTED = "one score a row, as an array of real numbers (rows,) or (rows, labels)"
+_WANTED = "one score per mask, as an array of real numbers (masks,) or (masks, labels)"
 
 
 class BlackBoxModel:
     """A function of masks, seen as a masked model.
 
-    What it answers does not depend on ``batch_rows``.
+    What it answers does not depend on ``batch_masks``.
 
     Args:
-        black_box: masks ``(rows, features)`` to scores ``(rows,)`` or ``(rows, labels)``.
+        black_box: masks ``(masks, features)`` to scores ``(masks,)`` or ``(masks, labels)``.
         n_features: number of columns of the masks.
         budget: forward passes allowed in all, or ``None``.
-        batch_rows: most masks of one call; by default about a million cells.
+        batch_masks: most masks of one call; by default about a million cells.
     """
 
     def __init__(
@@ -34,17 +34,17 @@ class BlackBoxModel:
         n_features: int,
         *,
         budget: int | None = None,
-        batch_rows: int | None = None,
+        batch_masks: int | None = None,
     ) -> None:
-        if batch_rows is not None and batch_rows < 1:
-            raise ValueError(f"batch_rows={batch_rows}: at least 1 is needed")
+        if batch_masks is not None and batch_masks < 1:
+            raise ValueError(f"batch_masks={batch_masks}: at least 1 is needed")
         self.n_features = n_features
         self.ledger = Ledger(budget=budget)
         self._black_box = black_box
-        self._batch_rows = batch_rows or piece_rows(n_features)
+        self._batch_masks = batch_masks or masks_per_piece(n_features)
         self._n_scored = 0
         self.is_scalar: bool | None = None
-        """Whether the black box gives one score a row without a label axis."""
+        """Whether the black box gives one score per mask, without a label axis."""
         self._n_labels: int | None = None
 
     def inputs(self, masks: Array) -> Sequence[Any]:
@@ -52,19 +52,19 @@ class BlackBoxModel:
         return list(masks)
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """Those of the masks."""
+        """The keys of the masks."""
         return mask_keys
 
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """Its mask says it all."""
+        """The same error: its mask says it all."""
         return error
 
     def engine(self, masks: Sequence[Any], tick: Tick) -> Forwarded:
         """Scores of different masks, in batches."""
-        rows = np.asarray(masks)
+        every = np.asarray(masks)
         scores = []
-        for start in range(0, len(rows), self._batch_rows):
-            scores.append(self._checked_scores(rows[start : start + self._batch_rows]))
+        for start in range(0, len(every), self._batch_masks):
+            scores.append(self._score_batch(every[start : start + self._batch_masks]))
             self._n_scored += len(scores[-1])
             tick(len(scores[-1]))
         return Forwarded(np.concatenate(scores))
@@ -73,41 +73,41 @@ class BlackBoxModel:
         """Scores with a label axis only where the black box gives one."""
         return scores[:, 0] if self.is_scalar else scores
 
-    def _checked_scores(self, batch: Array) -> Floats:
+    def _score_batch(self, batch: Array) -> Floats:
         first = self._n_scored
-        rows = f"rows {first} to {first + len(batch) - 1}"
+        which = f"masks {first} to {first + len(batch) - 1}"
         try:
             returned = self._black_box(batch)
         except BlackBoxError:
-            raise  # of a model within this one, which has named the row
+            raise  # of a model within this one, which has named the mask
         except Exception as error:
             raise BlackBoxError(
-                f"the black box failed on {rows}: {type(error).__name__}: {error}", batch[0]
+                f"the black box failed on {which}: {type(error).__name__}: {error}", batch[0]
             ) from error
-        scores = _as_scores(returned, batch, rows)
+        scores = _as_scores(returned, batch, which)
         is_scalar = scores.ndim == 1
         scores = scores.reshape(len(batch), -1)
         if self.is_scalar is None:
             self.is_scalar, self._n_labels = is_scalar, scores.shape[1]
         elif is_scalar != self.is_scalar or scores.shape[1] != self._n_labels:
             raise BlackBoxError(
-                f"the black box returned another number of labels for {rows} than before; "
+                f"the black box returned another number of labels for {which} than before; "
                 f"it must return {_WANTED}, always the same labels",
                 batch[0],
             )
         if not np.isfinite(scores).all():
-            row, label = np.argwhere(~np.isfinite(scores))[0]
+            place, label = np.argwhere(~np.isfinite(scores))[0]
             raise BlackBoxError(
-                f"the black box returned {scores[row, label]} for row {first + row}, label {label} "
-                f"({np.count_nonzero(batch[row])} of {batch.shape[1]} features present); "
-                f"scores must be finite",
-                batch[row],
+                f"the black box returned {scores[place, label]} for mask {first + place}, "
+                f"label {label} ({np.count_nonzero(batch[place])} of {batch.shape[1]} features "
+                f"present); scores must be finite",
+                batch[place],
             )
         return scores
 
 
-def _as_scores(returned: Any, batch: Array, rows: str) -> Floats:
-    """An array of floats ``(rows,)`` or ``(rows, labels)``."""
+def _as_scores(returned: Any, batch: Array, which: str) -> Floats:
+    """An array of floats ``(masks,)`` or ``(masks, labels)``."""
     try:
         scores = np.asarray(returned)
         is_real = np.issubdtype(scores.dtype, np.floating) or scores.dtype.kind in "biu"
@@ -115,20 +115,21 @@ def _as_scores(returned: Any, batch: Array, rows: str) -> Floats:
         is_real = False
     if not is_real:
         raise BlackBoxError(
-            f"the black box returned {_kind_of(returned)} for {rows}; it must return {_WANTED}",
+            f"the black box returned {_describe_type(returned)} for {which}; "
+            f"it must return {_WANTED}",
             batch[0],
         )
     scores = scores.astype(float)  # a copy: the black box may reuse its array
     if scores.ndim not in (1, 2) or len(scores) != len(batch) or scores.size == 0:
         raise BlackBoxError(
-            f"the black box returned shape {scores.shape} for {len(batch)} masks ({rows}); "
+            f"the black box returned shape {scores.shape} for {len(batch)} masks ({which}); "
             f"it must return {_WANTED}",
             batch[0],
         )
     return scores
 
 
-def _kind_of(returned: object) -> str:
+def _describe_type(returned: object) -> str:
     """A few words on what a black box returned instead of numbers."""
     name = type(returned).__name__
     if isinstance(returned, list | tuple) and len(returned) > 0:

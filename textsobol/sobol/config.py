@@ -1,8 +1,6 @@
-"""What will be scored: settings checked, and the number of rows found, before any is made."""
+"""What will be scored: checks settings and counts masks before any are made."""
 
 import math
-import operator
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -10,42 +8,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textsobol.sobol.arrays import Integers
+from textsobol.sobol.checks import (
+    Pairs,
+    check_groups,
+    check_least,
+    check_pairs,
+    check_precision,
+    check_whole,
+    require,
+)
 from textsobol.sobol.designs import DESIGNS, check_keep
 from textsobol.sobol.pick_freeze import PICK_FREEZE
 
 ESTIMATORS = ("flip", "exact", *PICK_FREEZE)
 SIGNS = ("mean", "occlusion", None)
 MEMBERS = ("together", "independent")
-DEFAULT_ROWS = 32  # the paper's N
-MOST_ROWS = 64  # base rows' worth of passes to find a stable top with, when no budget is given
+DEFAULT_BASE_MASKS = 32  # the paper's N
+DEFAULT_BASE_MASKS_FOR_PRECISION = 64
 MOST_EXACT_FEATURES = 20  # a million masks
-
-Pairs = int | Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Config:
     """A checked analysis: what will be scored, and how.
 
+    Attributes are the arguments of `sobol_indices`, except:
+
     Attributes:
-        n_features: columns of the masks that the black box is given.
         groups: group of each feature ``(n_features,)``; its own number when there are none.
         is_grouped: whether groups were asked for.
-        members: whether members of a group are masked ``together`` or ``independent``.
-        estimator: name of the estimator, never ``auto``.
-        design: name of the design; ``None`` for ``exact``.
-        keep: keep rate, or ``None`` for real-valued masks.
-        n_base: number of base rows N; 0 for ``exact``. With a ``precision``, what the passes buy
+        estimator: never ``auto``.
+        design: ``None`` for ``exact``.
+        n_base: number of base masks N; 0 for ``exact``. With a ``precision``, what the passes buy
             as long as every feature is flipped.
-        most_base: most base rows, with a ``precision``; ``None`` for as many as can be paid.
+        most_base: most base masks, with a ``precision``; ``None`` for as many as the passes buy.
         pairs: the pairs asked for ``(pairs, 2)``, or ``None``.
         top_pairs: number of top features whose pairs are asked for, or 0.
-        leader_rows: base rows more, in which only the leading features are flipped.
-        sign: where the sign of a signed index comes from.
-        budget: forward passes allowed, or ``None``.
-        seed: of the design.
-        precision: stability of the top at which to stop, or ``None`` for a fixed number of rows.
-        stable_top: number of features at that top.
     """
 
     n_features: int
@@ -59,7 +57,7 @@ class Config:
     most_base: int | None
     pairs: Integers | None
     top_pairs: int
-    leader_rows: int
+    leader_masks: int
     sign: str | None
     budget: int | None
     seed: int
@@ -95,38 +93,35 @@ class Config:
 
     @property
     def passes_per_base_mask(self) -> int:
-        """Rows that every base row costs."""
+        """Forward passes that every base mask costs."""
         if self.estimator == "flip":
             return 1 + self.n_units + self.n_pairs
         return 2 + self.n_indices
 
     @property
-    def extra_rows(self) -> int:
-        """Rows beside those of the base rows in which every feature is flipped."""
-        of_sign = 1 + self.n_indices if self.sign == "occlusion" else 0
-        return of_sign + self.leader_rows * (1 + count_leaders(self.n_units))
+    def extra_masks(self) -> int:
+        """Masks for the sign and for leaders, beside base masks with all flips."""
+        for_sign = 1 + self.n_indices if self.sign == "occlusion" else 0
+        return for_sign + self.leader_masks * (1 + count_leaders(self.n_units))
 
     @property
     def passes(self) -> int:
-        """Rows that may be scored for base rows and flips."""
+        """Forward passes for base masks and all their flips."""
         if self.budget is None:
             return self.n_base * self.passes_per_base_mask
-        return self.budget - self.extra_rows
+        return self.budget - self.extra_masks
 
     @property
-    def usual_base(self) -> int:
-        """Number of base rows when nothing else is said."""
-        return DEFAULT_ROWS if self.precision is None else MOST_ROWS
+    def default_base(self) -> int:
+        """Number of base masks without ``base_masks`` and ``budget``."""
+        return DEFAULT_BASE_MASKS if self.precision is None else DEFAULT_BASE_MASKS_FOR_PRECISION
 
     @property
-    def n_rows(self) -> int:
-        """Rows of the whole design, repeats included."""
-        rows = (
-            2**self.n_units
-            if self.estimator == "exact"
-            else self.n_base * self.passes_per_base_mask
-        )
-        return rows + self.extra_rows
+    def n_masks(self) -> int:
+        """Masks of the whole design, repeated ones included."""
+        is_exact = self.estimator == "exact"
+        n_masks = 2**self.n_units if is_exact else self.n_base * self.passes_per_base_mask
+        return n_masks + self.extra_masks
 
 
 def make_config(
@@ -136,7 +131,7 @@ def make_config(
     design: str | None = None,
     keep: float | None = 0.5,
     budget: int | None = None,
-    rows: int | None = None,
+    base_masks: int | None = None,
     seed: int = 0,
     sign: str | None = "mean",
     groups: ArrayLike | None = None,
@@ -144,36 +139,32 @@ def make_config(
     pairs: Pairs | None = None,
     precision: float | None = None,
     stable_top: int = 5,
-    leader_rows: int = 0,
+    leader_masks: int = 0,
 ) -> Config:
-    """Check the settings, resolve ``auto`` and find how many base rows the budget buys."""
-    n_features = _whole_number("n_features", n_features)
+    """Check the settings, resolve ``auto`` and find how many base masks the budget buys."""
+    n_features = check_whole("n_features", n_features)
     if n_features < 1:
         raise ValueError(f"n_features={n_features}: there must be at least 1 feature")
-    _require(estimator, ("auto", *ESTIMATORS), "estimator")
-    _require(sign, SIGNS, "sign")
-    _require(members, MEMBERS, "members")
-    if design is not None:
-        _require(design, DESIGNS, "design")
+    require(estimator, ("auto", *ESTIMATORS), "estimator")
+    require(sign, SIGNS, "sign")
+    require(members, MEMBERS, "members")
+    require(design, (*DESIGNS, None), "design")
     check_keep(keep)
-    if _whole_number("leader_rows", leader_rows) < 0:
-        raise ValueError(f"leader_rows={leader_rows}: must be 0 or more")
-    for name, number in (("rows", rows), ("budget", budget)):
-        if number is not None and _whole_number(name, number) < 1:
-            raise ValueError(f"{name}={number}: must be at least 1")
-    if _whole_number("seed", seed) < 0:
-        raise ValueError(f"seed={seed}: must be 0 or more")
-    _check_precision(precision, stable_top)
+    check_least("leader_masks", leader_masks, 0)
+    check_least("seed", seed, 0)
+    check_least("stable_top", stable_top, 1)
+    for name, number in (("base_masks", base_masks), ("budget", budget)):
+        if number is not None:
+            check_least(name, number, 1)
+    check_precision(precision)
 
-    if groups is None:
-        members = "together"
-    group_of = _checked_groups(groups, n_features)
-    chosen, top = _checked_pairs(pairs, int(group_of.max()) + 1)
+    group_of = check_groups(groups, n_features)
+    chosen, top = check_pairs(pairs, int(group_of.max()) + 1)
     config = Config(
         n_features=n_features,
         groups=group_of,
         is_grouped=groups is not None,
-        members=members,
+        members="together" if groups is None else members,
         estimator=estimator,
         design=design,
         keep=keep,
@@ -181,7 +172,7 @@ def make_config(
         most_base=None,
         pairs=chosen,
         top_pairs=top,
-        leader_rows=leader_rows,
+        leader_masks=leader_masks,
         sign=sign,
         budget=budget,
         seed=seed,
@@ -189,22 +180,19 @@ def make_config(
         stable_top=stable_top,
     )
     if estimator == "auto":
-        estimator = _best_estimator(config, rows)
-        config = replace(
-            config, estimator=estimator, design=None if estimator == "exact" else design
-        )
-        rows = None if estimator == "exact" else rows
-    _check_estimator(config, rows)
-    if config.design is None and estimator != "exact":
-        config = replace(config, design=_default_design(config))
-    if estimator == "exact":
+        config = replace(config, estimator=_best_estimator(config, base_masks))
+        if config.estimator == "exact":
+            config, base_masks = replace(config, design=None), None
+    _check_estimator(config, base_masks)
+    if config.estimator == "exact":
         _check_exact(config)
         return config
-    return replace(config, n_base=_affordable_base_rows(config, rows), most_base=rows)
+    config = replace(config, design=config.design or _default_design(config))
+    return replace(config, n_base=_affordable_base(config, base_masks), most_base=base_masks)
 
 
 def count_leaders(n_features: int) -> int:
-    """How many features lead: 18 %, but 10 at least.
+    """How many features lead: 18 %, but at least 10.
 
     Example:
         >>> count_leaders(6), count_leaders(40), count_leaders(200)
@@ -213,82 +201,70 @@ def count_leaders(n_features: int) -> int:
     return min(n_features, max(10, math.ceil(0.18 * n_features)))
 
 
-def spread_of(keep: float | None) -> float:
-    """Variance of one feature's mask: p q, or that of a uniform number."""
+def presence_variance(keep: float | None) -> float:
+    """Variance of one column of the masks: p q, or that of a uniform number."""
     return 1 / 12 if keep is None else keep * (1 - keep)
-
-
-def _check_precision(precision: float | None, stable_top: int) -> None:
-    if precision is not None and not isinstance(precision, float | int | np.number):
-        raise TypeError(f"precision={precision!r}: must be a number between 0 and 1, or None")
-    if precision is not None and not 0 < precision < 1:
-        raise ValueError(
-            f"precision={precision}: must lie between 0 and 1, both excluded, for example 0.95"
-        )
-    if _whole_number("stable_top", stable_top) < 1:
-        raise ValueError(f"stable_top={stable_top}: must be at least 1")
-
-
-def _whole_number(name: str, value: object) -> int:
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
-
-
-def _require(value: str | None, known: Sequence[str | None], what: str) -> None:
-    if value not in known:
-        raise ValueError(
-            f"unknown {what} {value!r}; known: {', '.join(str(name) for name in known)}"
-        )
 
 
 def _default_design(config: Config) -> str:
     if config.keep is None:
         return "sobol"
-    # The variance of jansen and its kin is that of independent rows, which the rows of a
-    # balanced design are not.
+    # Pick-freeze estimators take the variance of independent masks, which those of a balanced
+    # design are not.
     return "latin" if config.estimator == "flip" else "random"
 
 
-def _best_estimator(config: Config, rows: int | None) -> str:
+def _best_estimator(config: Config, base_masks: int | None) -> str:
     """``exact`` when all masks cost no more than the sampling would, else the best sampler."""
     if config.keep is None:
         return "jansen"
     allowances = [] if config.budget is None else [config.budget]
-    if rows is not None or config.budget is None:
-        allowances.append((rows or config.usual_base) * (config.n_units + 1))
+    if base_masks is not None or config.budget is None:
+        allowances.append((base_masks or config.default_base) * (config.n_units + 1))
     if config.n_units <= MOST_EXACT_FEATURES and 2**config.n_units <= min(allowances):
         return "exact"
     return "jansen" if config.members == "independent" else "flip"
 
 
-def _check_estimator(config: Config, rows: int | None) -> None:
+def _check_estimator(config: Config, base_masks: int | None) -> None:
     """Refuse settings that an estimator cannot honour."""
-    if config.keep is None and config.estimator not in PICK_FREEZE:
-        raise ValueError(
-            f"estimator={config.estimator!r} needs binary masks and so a keep rate; for "
-            f"real-valued masks (keep=None) use one of: {', '.join(PICK_FREEZE)}"
-        )
-    if config.estimator == "flip" and config.members == "independent":
-        raise ValueError(
+    name = config.estimator
+    is_flip, is_exact, is_pick_freeze = name == "flip", name == "exact", name in PICK_FREEZE
+    is_independent = config.members == "independent"
+    has_precision, has_pairs = config.precision is not None, config.n_pairs > 0
+    refusals = [
+        (
+            config.keep is None and not is_pick_freeze,
+            f"estimator={name!r} needs binary masks and so a keep rate; for real-valued masks "
+            f"(keep=None) use one of: {', '.join(PICK_FREEZE)}",
+        ),
+        (
+            is_flip and is_independent,
             "estimator='flip' flips a group as a whole; use members='together', or "
-            "estimator='jansen' for members that are masked independently"
-        )
-    if config.precision is not None and config.estimator not in ("flip", "exact"):
-        raise ValueError(
-            f"precision needs estimator='flip', 'auto' or 'exact', not {config.estimator!r}"
-        )
-    if config.precision is not None and config.n_pairs:
-        raise ValueError("pairs need a fixed number of rows: leave out precision, or pairs")
-    if config.leader_rows and (config.estimator != "flip" or config.precision or config.n_pairs):
-        raise ValueError("leader_rows need estimator='flip', without precision and pairs")
-    if config.n_pairs and config.estimator not in ("flip", "exact"):
-        raise ValueError(f"pairs need estimator='flip' or 'exact', not {config.estimator!r}")
-    if config.n_pairs and config.members == "independent":
-        raise ValueError("pairs of groups need members='together'")
-    if config.estimator == "exact" and (config.design is not None or rows is not None):
-        raise ValueError("estimator='exact' scores every mask: leave out design and rows")
+            "estimator='jansen' for members that are masked independently",
+        ),
+        (
+            has_precision and is_pick_freeze,
+            f"precision needs estimator='flip', 'auto' or 'exact', not {name!r}",
+        ),
+        (
+            has_precision and has_pairs,
+            "pairs need a fixed number of base masks: leave out precision, or pairs",
+        ),
+        (
+            config.leader_masks > 0 and (not is_flip or has_precision or has_pairs),
+            "leader_masks need estimator='flip', without precision and pairs",
+        ),
+        (has_pairs and is_pick_freeze, f"pairs need estimator='flip' or 'exact', not {name!r}"),
+        (has_pairs and is_independent, "pairs of groups need members='together'"),
+        (
+            is_exact and (config.design is not None or base_masks is not None),
+            "estimator='exact' scores every mask: leave out design and base_masks",
+        ),
+    ]
+    for is_refused, message in refusals:
+        if is_refused:
+            raise ValueError(message)
 
 
 def _check_exact(config: Config) -> None:
@@ -304,66 +280,27 @@ def _check_exact(config: Config) -> None:
         )
 
 
-def _affordable_base_rows(config: Config, rows: int | None) -> int:
+def _affordable_base(config: Config, base_masks: int | None) -> int:
     least = 1 if config.estimator == "flip" else 2
-    if rows is not None and rows < least:
-        raise ValueError(f"rows={rows}: estimator={config.estimator!r} needs at least {least}")
+    if base_masks is not None and base_masks < least:
+        raise ValueError(
+            f"base_masks={base_masks}: estimator={config.estimator!r} needs at least {least}"
+        )
     if config.budget is None:
-        return config.usual_base if rows is None else rows
-    affordable = (config.budget - config.extra_rows) // config.passes_per_base_mask
+        return base_masks or config.default_base
+    per_mask, extra = config.passes_per_base_mask, config.extra_masks
+    affordable = (config.budget - extra) // per_mask
     if affordable < least:
-        smallest = least * config.passes_per_base_mask + config.extra_rows
         raise ValueError(
             f"budget={config.budget} is below the smallest design of "
-            f"estimator={config.estimator!r} "
-            f"for {config.n_indices} features: {smallest} rows "
-            f"({least} x {config.passes_per_base_mask}"
-            + (f" + {config.extra_rows}" if config.extra_rows else "")
-            + (" for sign='occlusion'" if config.extra_rows and not config.leader_rows else "")
-            + (f"; {config.n_pairs} of a base row's rows are pairs" if config.n_pairs else "")
+            f"estimator={config.estimator!r} for {config.n_indices} features: "
+            f"{least * per_mask + extra} masks ({least} x {per_mask}"
+            + (f" + {extra}" if extra else "")
+            + (" for sign='occlusion'" if extra and not config.leader_masks else "")
+            + (f"; {config.n_pairs} of them are pairs of a base mask" if config.n_pairs else "")
             + ")"
         )
-    return affordable if rows is None else min(rows, affordable)
-
-
-def _checked_groups(groups: ArrayLike | None, n_features: int) -> Integers:
-    if groups is None:
-        return np.arange(n_features)
-    wanted = f"groups must be {n_features} whole numbers, the group of each feature, from 0"
-    try:
-        numbers = np.asarray(groups)
-    except ValueError:
-        raise ValueError(f"{wanted}; got lists of different lengths") from None
-    if numbers.shape != (n_features,) or not np.issubdtype(numbers.dtype, np.integer):
-        raise ValueError(f"{wanted}; got shape {numbers.shape} of {numbers.dtype}")
-    if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
-        raise ValueError("groups must be numbered 0, 1, 2, ... without a gap")
-    return numbers.astype(np.int64)
-
-
-def _checked_pairs(pairs: Pairs | None, n_indices: int) -> tuple[Integers | None, int]:
-    """The pairs as an array, or the number of top features whose pairs are wanted."""
-    if pairs is None:
-        return None, 0
-    if isinstance(pairs, int | np.integer):
-        top = min(int(pairs), n_indices)
-        if top < 2:
-            raise ValueError(f"pairs={pairs}: pairs of the top features need at least 2 features")
-        return None, top
-    chosen = np.asarray(pairs)
-    if (
-        chosen.size == 0
-        or chosen.ndim != 2
-        or chosen.shape[1] != 2
-        or not np.issubdtype(chosen.dtype, np.integer)
-        or (chosen[:, 0] == chosen[:, 1]).any()
-        or chosen.min() < 0
-        or chosen.max() >= n_indices
-    ):
-        raise ValueError(
-            f"pairs must be two different features each, numbered 0 to {n_indices - 1}: {pairs}"
-        )
-    return chosen.astype(np.int64), 0
+    return min(base_masks or affordable, affordable)
 
 
 def pairs_among(features: Integers) -> Integers:

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 
 from textsobol.sobol.arrays import Floats, Integers
-from textsobol.sobol.estimate import Estimate, Samples
+from textsobol.sobol.uncertainty import Estimate, Samples
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Hoeffding:
     non-empty u (Hoeffding 1948; for p = 1/2 the c_u are the Walsh-Hadamard coefficients).
 
     Attributes:
-        coefficients: c_u ``(2^d, labels)``; bit i of the row number says whether i is in u.
+        coefficients: c_u ``(2^d, labels)``; bit i of the place says whether i is in u.
         keep: the keep rate p.
     """
 
@@ -94,7 +94,7 @@ def hoeffding(scores: Floats, *, keep: float) -> Hoeffding:
     sqrt(p q) (f_present - f_absent)); d such steps cost d 2^d operations.
 
     Args:
-        scores: scores of all masks ``(2^d, labels)`` in the order of `rows.all_masks`.
+        scores: scores of all masks ``(2^d, labels)`` in the order of `masks.all_masks`.
         keep: the keep rate p.
     """
     coefficients = np.array(scores, dtype=float)
@@ -110,12 +110,7 @@ def hoeffding(scores: Floats, *, keep: float) -> Hoeffding:
 
 
 def exact_estimate(decomposition: Hoeffding, groups: Integers) -> Estimate:
-    """Indices of groups of features, without sampling error.
-
-    Args:
-        decomposition: of the score.
-        groups: the group of each feature ``(features,)``; ``arange(d)`` for single features.
-    """
+    """Indices of groups, without sampling error; ``groups (features,)`` is that of each feature."""
     members = [np.flatnonzero(groups == group).tolist() for group in range(groups.max() + 1)]
     return Estimate(
         first=Samples(np.stack([decomposition.closed(m) for m in members])),

@@ -5,11 +5,11 @@ all features but i, and f(B) and f(C_i) share only i. N(d + 2) scores. Masks may
 or real-valued.
 
 Every function takes the scores f_a ``(N, 1, labels)``, f_b ``(N, 1, labels)`` and f_c
-``(N, features, labels)``, centred by their common mean, and returns row values whose means
-over the rows are (variance due to i alone, variance that involves i, variance); the
-indices are the first two divided by the third. Centring (Sobol' 2001) makes them blind to a
-constant added to the score. xplique does not centre; on centred scores its total indices
-are these, but for N - 1 instead of N in the variance of some.
+``(N, features, labels)``, centred by their common mean, and returns values per mask whose
+means are (variance due to i alone, variance that involves i, variance); the indices are the
+first two divided by the third. Because of the centring (Sobol' 2001) a constant added to the
+score changes nothing. xplique does not centre; on centred scores its total indices are these,
+except for N - 1 instead of N in the variance of some.
 """
 
 from collections.abc import Callable
@@ -17,22 +17,22 @@ from collections.abc import Callable
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.estimate import Estimate, Samples, ratio
+from textsobol.sobol.uncertainty import Estimate, Samples, ratio
 
-RowValues = tuple[Floats, Floats, Floats]
+PerMask = tuple[Floats, Floats, Floats]
 
 
-def jansen(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
+def jansen(f_a: Floats, f_b: Floats, f_c: Floats) -> PerMask:
     """The paper's (Fel et al. 2021, eq. 5).
 
     S_i = (V - 1/(2N) sum (f_b - f_c)^2) / V and T_i = 1/(2N) sum (f_a - f_c)^2 / V, with V the
     sample variance of f_a. Jansen 1999, Analysis of variance designs for model output.
     """
-    variance = _variance_rows(f_a)
+    variance = _variance_per_mask(f_a)
     return variance - (f_b - f_c) ** 2 / 2, (f_a - f_c) ** 2 / 2, variance
 
 
-def homma(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
+def homma(f_a: Floats, f_b: Floats, f_c: Floats) -> PerMask:
     """S_i = mean(f_b (f_c - f_a)) / V and T_i = (V - mean(f_a f_c) + f_0^2) / V.
 
     V = mean(f_a^2) - f_0^2 and f_0 = mean(f_a). Homma & Saltelli 1996, Importance measures in
@@ -43,7 +43,7 @@ def homma(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
     return f_b * (f_c - f_a), f_a * (f_a - f_c), f_a**2 - mean**2
 
 
-def saltelli(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
+def saltelli(f_a: Floats, f_b: Floats, f_c: Floats) -> PerMask:
     """S_i = (mean(f_b f_c) - f_0^2) / V and T_i = 1 - (mean(f_a f_c) - f_0^2) / V.
 
     V = mean(f_a^2) - f_0^2 and f_0 = mean(f_a). Saltelli et al. 2008, Global Sensitivity
@@ -53,7 +53,7 @@ def saltelli(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
     return f_b * f_c - mean**2, f_a * (f_a - f_c), f_a**2 - mean**2
 
 
-def janon(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
+def janon(f_a: Floats, f_b: Floats, f_c: Floats) -> PerMask:
     """Mean and variance pooled over the two samples that are compared.
 
     With x and y the two samples, m = mean((x + y) / 2) and v = mean((x^2 + y^2) / 2) - m^2, the
@@ -63,7 +63,7 @@ def janon(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
     return _from_two_correlations(_pooled_correlation, f_a, f_b, f_c)
 
 
-def glen(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
+def glen(f_a: Floats, f_b: Floats, f_c: Floats) -> PerMask:
     """S_i = corr(f_b, f_c) and T_i = 1 - corr(f_a, f_c), Pearson correlations.
 
     Glen & Isaacs 2012, Estimating Sobol sensitivity indices using correlations.
@@ -71,7 +71,7 @@ def glen(f_a: Floats, f_b: Floats, f_c: Floats) -> RowValues:
     return _from_two_correlations(_pearson_correlation, f_a, f_b, f_c)
 
 
-PICK_FREEZE: dict[str, Callable[[Floats, Floats, Floats], RowValues]] = {
+PICK_FREEZE: dict[str, Callable[[Floats, Floats, Floats], PerMask]] = {
     "jansen": jansen,
     "saltelli": saltelli,
     "homma": homma,
@@ -106,23 +106,23 @@ def pick_freeze_estimate(
         first=ratio(first, first.mean(axis=0), *denominators),
         total=ratio(total, total.mean(axis=0), *denominators, is_square=estimator == "jansen"),
         effect=Samples(effect.mean(axis=0), effect, ranked=effect),
-        variance=_variance_rows(a).mean(axis=(0, 1)),
+        variance=_variance_per_mask(a).mean(axis=(0, 1)),
         mean=mean,
     )
 
 
-def moves_between(a: Array, b: Array, group_of: Array) -> Floats:
+def sum_moves(a: Array, b: Array, groups: Array) -> Floats:
     """A - B summed over the members of each group: ``(N, groups)``."""
-    n_groups = int(group_of.max()) + 1
+    n_groups = int(groups.max()) + 1
     moves = np.zeros((n_groups, len(a)))
-    np.add.at(moves, group_of, (a.astype(float) - b).T)
+    np.add.at(moves, groups, (a.astype(float) - b).T)
     return moves.T
 
 
-def _variance_rows(values: Floats) -> Floats:
-    """Row values whose mean is the sample variance with N - 1."""
-    n_rows = len(values)
-    return np.asarray((values - values.mean(axis=0)) ** 2 * n_rows / (n_rows - 1))
+def _variance_per_mask(values: Floats) -> Floats:
+    """Values whose mean is the sample variance with N - 1."""
+    n_masks = len(values)
+    return np.asarray((values - values.mean(axis=0)) ** 2 * n_masks / (n_masks - 1))
 
 
 def _from_two_correlations(
@@ -130,21 +130,22 @@ def _from_two_correlations(
     f_a: Floats,
     f_b: Floats,
     f_c: Floats,
-) -> RowValues:
+) -> PerMask:
     """Bring corr(f_b, f_c) and 1 - corr(f_a, f_c) over one denominator."""
     common_b, scale_b = correlation(f_b, f_c)
     common_a, scale_a = correlation(f_a, f_c)
-    # The two have denominators of their own. Linearised and divided by its mean, each
-    # row value keeps the index and its pseudo-values as they are.
-    first = _linearised(common_b, scale_b)
-    total = _linearised(scale_a - common_a, scale_a)
+    # Each has its own denominator. Its pseudo-values, over a denominator of 1, give the same
+    # index and the same pseudo-values.
+    first = _linearise(common_b, scale_b)
+    total = _linearise(scale_a - common_a, scale_a)
     return first, total, np.ones_like(first)
 
 
-def _linearised(numerators: Floats, denominators: Floats) -> Floats:
-    rows = ratio(numerators, numerators.mean(axis=0), denominators, denominators.mean(axis=0)).rows
-    assert rows is not None
-    return rows
+def _linearise(numerators: Floats, denominators: Floats) -> Floats:
+    means = numerators.mean(axis=0), denominators.mean(axis=0)
+    per_mask = ratio(numerators, means[0], denominators, means[1]).per_mask
+    assert per_mask is not None
+    return per_mask
 
 
 def _pooled_correlation(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -153,11 +154,11 @@ def _pooled_correlation(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _pearson_correlation(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Row values of a correlation; (x^2 + y^2) / 2 has its derivative in both variances."""
-    x, y = _standardised(x), _standardised(y)
+    """Values per mask of a correlation; (x^2 + y^2) / 2 has its derivative in both variances."""
+    x, y = _standardise(x), _standardise(y)
     return x * y, (x**2 + y**2) / 2
 
 
-def _standardised(values: Floats) -> Floats:
+def _standardise(values: Floats) -> Floats:
     deviation = values.std(axis=0)
     return np.asarray((values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

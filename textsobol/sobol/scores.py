@@ -1,7 +1,7 @@
-"""The scores a result was made of, as plain arrays: enough to make another result of them.
+"""The scores a result was made of: enough to make another result of them.
 
 A contrast, score a minus score b, is a score like any other. Its indices do not follow from
-those of a and b, but they do from the scores, and those are at hand.
+those of a and b, but they do follow from the scores.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.estimate import Estimate, Samples
 from textsobol.sobol.exact import Hoeffding, exact_estimate, hoeffding
 from textsobol.sobol.flip import (
     flip_differences,
@@ -21,28 +20,13 @@ from textsobol.sobol.flip import (
     moderate_pairs,
     pair_differences,
 )
+from textsobol.sobol.index_table import PairIndices, table_columns
 from textsobol.sobol.masks import all_masks, base_and_flips, pick_freeze
-from textsobol.sobol.moderated import Moderated
-from textsobol.sobol.pick_freeze import moves_between, pick_freeze_estimate
+from textsobol.sobol.pick_freeze import pick_freeze_estimate, sum_moves
+from textsobol.sobol.uncertainty import Estimate, Samples
 
 _ROUNDING = 16 * np.finfo(float).eps
-
-
-@dataclass(frozen=True)
-class PairSamples:
-    """Indices of pairs, and what their intervals are made of.
-
-    Attributes:
-        pairs: the two features of each ``(pairs, 2)``.
-        first: see `PairIndices`, like ``total`` and ``effect``.
-        moderated: of the ``flip`` estimator.
-    """
-
-    pairs: Integers
-    first: Samples
-    total: Samples
-    effect: Samples
-    moderated: Moderated | None = None
+Score = Callable[[Array], Floats]
 
 
 @dataclass(frozen=True)
@@ -50,13 +34,13 @@ class FlipScores:
     """Base masks, their scores and those of their flips.
 
     Attributes:
-        base: masks ``(rows, features)``.
-        blocks: block of each row ``(rows,)``.
+        base: masks ``(masks, features)``.
+        blocks: block of each mask ``(masks,)``.
         keep: the keep rate.
-        f_base: scores of the base masks ``(rows, labels)``.
-        f_flips: of their flips ``(rows, features, labels)``; NaN where a feature was not flipped.
+        f_base: scores of the base masks ``(masks, labels)``.
+        f_flips: of their flips ``(masks, features, labels)``; NaN where a feature was not flipped.
         pairs: the pairs that were flipped ``(pairs, 2)``, or ``None``.
-        f_pairs: scores of the flips of pairs ``(rows, pairs, labels)``, or ``None``.
+        f_pairs: scores of the flips of pairs ``(masks, pairs, labels)``, or ``None``.
     """
 
     base: Array
@@ -72,41 +56,42 @@ class FlipScores:
         differences = flip_differences(self.base, self.f_base, self.f_flips)
         return flip_estimate(self.base, self.f_base, differences, self.keep, self.blocks)
 
-    def estimate_pairs(self, estimate: Estimate) -> PairSamples | None:
+    def estimate_pairs(self, estimate: Estimate, *, is_scalar: bool) -> PairIndices | None:
         """Indices of the pairs."""
         if self.pairs is None or self.f_pairs is None:
             return None
-        assert estimate.variance_rows is not None
+        assert estimate.variance_per_mask is not None
         differences = pair_differences(
             self.base, self.f_base, self.f_flips, self.f_pairs, self.pairs
         )
         weight = (self.keep * (1 - self.keep)) ** 2
-        variances = estimate.variance, estimate.variance_rows
+        variances = estimate.variance, estimate.variance_per_mask
         samples = indices_of(differences, weight, self.blocks, *variances)
         moderated = moderate_pairs(
-            self.base, self.f_base, differences, self.keep, *variances, of=estimate.moderated
+            self.base,
+            self.f_base,
+            differences,
+            self.keep,
+            *variances,
+            of_features=estimate.moderated,
         )
-        return PairSamples(self.pairs, *samples, moderated)
+        return PairIndices(**table_columns(*samples, moderated, is_scalar), pairs=self.pairs)
 
     def contrast(self, a: int, b: int) -> FlipScores:
         """Scores of label a minus those of label b."""
         scores = np.concatenate([self.f_base[:, None], self.f_flips], axis=1)
-        difference = _difference(scores, a, b)
-        pairs = None if self.f_pairs is None else _difference(self.f_pairs, a, b)
-        return replace(self, f_base=difference[:, 0], f_flips=difference[:, 1:], f_pairs=pairs)
+        scores = _subtract_labels(scores, a, b)
+        pairs = None if self.f_pairs is None else _subtract_labels(self.f_pairs, a, b)
+        return replace(self, f_base=scores[:, 0], f_flips=scores[:, 1:], f_pairs=pairs)
 
-    def rescored(self, score: Callable[[Array], Floats]) -> FlipScores:
+    def score_again(self, score: Score) -> FlipScores:
         """The same masks with another score, without the pairs."""
-        is_flipped = ~np.isnan(self.f_flips[..., 0])
-        rows = []
-        for base, own in zip(self.base, is_flipped, strict=True):
-            features = np.flatnonzero(own)
-            scores = _scored(score, base_and_flips(base[None], features))
-            row = np.full((1 + len(own), scores.shape[1]), np.nan)
-            row[np.concatenate([[0], 1 + features])] = scores
-            rows.append(row)
-        every = np.stack(rows)
-        every = flattened(every, is_constant(every))
+        found = []
+        for base, is_flipped in zip(self.base, ~np.isnan(self.f_flips[..., 0]), strict=True):
+            features = np.flatnonzero(is_flipped)
+            scores = _score_pieces(score, base_and_flips(base[None], features))
+            found.append(pad_flips(scores[None], features, len(base)))
+        every = round_constant(np.concatenate(found))
         return replace(self, f_base=every[:, 0], f_flips=every[:, 1:], pairs=None, f_pairs=None)
 
 
@@ -128,16 +113,16 @@ class ExactScores:
         """Indices of the features or groups."""
         return exact_estimate(self.decomposition, self.groups)
 
-    def estimate_pairs(self, _: Estimate) -> PairSamples | None:
+    def estimate_pairs(self, _: Estimate, *, is_scalar: bool) -> PairIndices | None:
         """Indices of the pairs."""
         if self.pairs is None:
             return None
         parts = self.decomposition
-        of = (parts.index, parts.total_interaction, parts.effect)
         first, total, effect = (
-            Samples(np.stack([part(pair) for pair in self.pairs.tolist()])) for part in of
+            Samples(np.stack([measure(pair) for pair in self.pairs.tolist()]))
+            for measure in (parts.index, parts.total_interaction, parts.effect)
         )
-        return PairSamples(self.pairs, first, total, effect)
+        return PairIndices(**table_columns(first, total, effect, None, is_scalar), pairs=self.pairs)
 
     def contrast(self, a: int, b: int) -> ExactScores:
         """Score of label a minus that of label b; coefficients are linear in the score."""
@@ -148,10 +133,9 @@ class ExactScores:
         difference[1:] *= not is_rounding
         return replace(self, decomposition=replace(self.decomposition, coefficients=difference))
 
-    def rescored(self, score: Callable[[Array], Floats]) -> ExactScores:
+    def score_again(self, score: Score) -> ExactScores:
         """All masks with another score, without the pairs."""
-        scores = _scored(score, all_masks(self.decomposition.n_features))
-        scores = flattened(scores, is_constant(scores))
+        scores = round_constant(_score_pieces(score, all_masks(self.decomposition.n_features)))
         return ExactScores(hoeffding(scores, keep=self.decomposition.keep), self.groups)
 
 
@@ -161,58 +145,47 @@ class PickFreezeScores:
 
     Attributes:
         estimator: its name.
-        f_a: scores of A ``(rows, labels)``.
-        f_b: of B ``(rows, labels)``.
-        f_c: of the mixtures ``(rows, features, labels)``.
-        a: the masks A ``(rows, units)``.
-        b: the masks B ``(rows, units)``.
+        scores: of A, of B and of the mixtures ``(masks, 2 + features, labels)``.
+        a: the masks A ``(masks, units)``.
+        b: the masks B ``(masks, units)``.
         groups: the feature that each unit belongs to ``(units,)``.
-        move_variance: variance of one unit's mask.
+        variance: variance of the presence of one unit.
     """
 
     estimator: str
-    f_a: Floats
-    f_b: Floats
-    f_c: Floats
+    scores: Floats
     a: Array
     b: Array
     groups: Integers
-    move_variance: float
+    variance: float
 
     def estimate(self) -> Estimate:
         """Indices of the features or groups."""
-        moves = moves_between(self.a, self.b, self.groups)
-        return pick_freeze_estimate(
-            self.estimator, self.f_a, self.f_b, self.f_c, moves, self.move_variance
-        )
+        f_a, f_b, f_c = self.scores[:, 0], self.scores[:, 1], self.scores[:, 2:]
+        moves = sum_moves(self.a, self.b, self.groups)
+        return pick_freeze_estimate(self.estimator, f_a, f_b, f_c, moves, self.variance)
 
-    def estimate_pairs(self, _: Estimate) -> PairSamples | None:
+    def estimate_pairs(self, _: Estimate, *, is_scalar: bool) -> PairIndices | None:
         """None: these designs hold no pairs."""
         return None
 
     def contrast(self, a: int, b: int) -> PickFreezeScores:
         """Scores of label a minus those of label b."""
-        scores = np.concatenate([self.f_a[:, None], self.f_b[:, None], self.f_c], axis=1)
-        scores = _difference(scores, a, b)
-        return replace(self, f_a=scores[:, 0], f_b=scores[:, 1], f_c=scores[:, 2:])
+        return replace(self, scores=_subtract_labels(self.scores, a, b))
 
-    def rescored(self, score: Callable[[Array], Floats]) -> PickFreezeScores:
+    def score_again(self, score: Score) -> PickFreezeScores:
         """The same masks with another score."""
-        scores = _scored(score, pick_freeze(self.a, self.b, self.groups))
-        scores = flattened(scores, is_constant(scores))
-        scores = scores.reshape(*self.f_c.shape[:1], 2 + self.f_c.shape[1], -1)
-        return replace(self, f_a=scores[:, 0], f_b=scores[:, 1], f_c=scores[:, 2:])
+        scores = round_constant(_score_pieces(score, pick_freeze(self.a, self.b, self.groups)))
+        return replace(self, scores=scores.reshape(*self.scores.shape[:2], -1))
 
 
 AnyScores = FlipScores | ExactScores | PickFreezeScores
 
 
 def is_constant(scores: Floats, size: float | Floats | None = None) -> Array:
-    """Labels whose scores ``(rows, ..., labels)`` differ by no more than rounding; NaN is none.
+    """Whether each label's scores ``(masks, ..., labels)`` differ by no more than rounding.
 
-    Args:
-        scores: the scores.
-        size: of the numbers that they come from; their own by default.
+    NaN is left out. ``size`` is that of the numbers the scores come from, by default their own.
     """
     axes = tuple(range(scores.ndim - 1))
     low, high = np.nanmin(scores, axis=axes), np.nanmax(scores, axis=axes)
@@ -220,22 +193,30 @@ def is_constant(scores: Floats, size: float | Floats | None = None) -> Array:
     return np.asarray(high - low <= _ROUNDING * size)
 
 
-def flattened(scores: Floats, constant: Array) -> Floats:
-    """Scores with those of constant labels ``(labels,)`` all the same, to the last bit."""
+def round_constant(scores: Floats, size: float | None = None) -> Floats:
+    """Scores ``(..., labels)`` with equal numbers, bit for bit, where a label `is_constant`."""
+    constant = is_constant(scores, size)
     if not constant.any():
         return scores
     first = scores.reshape(-1, scores.shape[-1])[0]
     return np.where(constant & ~np.isnan(scores), first, scores)
 
 
-def _scored(score: Callable[[Array], Floats], pieces: Iterable[Array]) -> Floats:
-    """Scores ``(rows, labels)`` of all masks of the pieces."""
+def pad_flips(scores: Floats, flipped: Integers, n_features: int) -> Floats:
+    """Scores ``(masks, 1 + flipped, labels)`` with NaN for features that were not flipped."""
+    padded = np.full((len(scores), 1 + n_features, scores.shape[2]), np.nan)
+    padded[:, 0] = scores[:, 0]
+    padded[:, 1 + flipped] = scores[:, 1:]
+    return padded
+
+
+def _score_pieces(score: Score, pieces: Iterable[Array]) -> Floats:
+    """Scores ``(masks, labels)`` of all masks of the pieces."""
     scores = np.concatenate([score(masks) for masks in pieces])
     return scores.reshape(len(scores), -1)
 
 
-def _difference(scores: Floats, a: int, b: int) -> Floats:
-    """Label a minus label b ``(..., 1)``; equal ones to the last bit where rounding differs."""
+def _subtract_labels(scores: Floats, a: int, b: int) -> Floats:
+    """Label a minus label b ``(..., 1)``; all equal where they differ only by rounding."""
     difference = scores[..., [a]] - scores[..., [b]]
-    size = float(np.nanmax(np.abs(scores[..., [a, b]])))
-    return flattened(difference, is_constant(difference, size))
+    return round_constant(difference, float(np.nanmax(np.abs(scores[..., [a, b]]))))

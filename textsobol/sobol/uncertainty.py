@@ -1,36 +1,108 @@
-"""How sure: standard errors, intervals and the stability of a ranking, over base rows."""
+"""Estimates and how sure they are: standard errors, intervals, the stability of a ranking."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from textsobol.sobol.arrays import Floats, Integers
-from textsobol.sobol.estimate import Samples
+from textsobol.sobol.arrays import Floats
+from textsobol.sobol.moderated import Moderated
 
 _CELLS = 1_000_000  # of resampled means at a time
+
+
+@dataclass(frozen=True)
+class Samples:
+    """An estimate, and what each base mask contributes to it.
+
+    Attributes:
+        value: the estimate ``(features, labels)``.
+        per_mask: pseudo-values ``(base masks, features, labels)``: their mean is the estimate
+            to first order, their spread its standard error. ``None`` when there is no
+            sampling error; NaN in the last masks of a feature that was flipped in fewer masks.
+        is_square: whether it is a mean of squares, positive and skewed to the right.
+        ranked: what ranks features under a bootstrap ``(base masks, features, labels)``:
+            the values before they are divided by a variance that all features share.
+    """
+
+    value: Floats
+    per_mask: Floats | None = None
+    is_square: bool = False
+    ranked: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What every estimator returns: indices and effects of all features, and the variance.
+
+    Attributes:
+        first: first-order indices.
+        total: total indices.
+        effect: mean effect of presence, signed, in units of the score.
+        variance: variance of the score ``(labels,)``.
+        mean: mean of the score ``(labels,)``.
+        variance_per_mask: values ``(base masks, labels)`` whose mean is about the variance;
+            from ``flip``, for its pairs.
+        moderated: what the intervals of ``flip`` are made of.
+    """
+
+    first: Samples
+    total: Samples
+    effect: Samples
+    variance: Floats
+    mean: Floats
+    variance_per_mask: Floats | None = None
+    moderated: Moderated | None = None
+
+
+def ratio(
+    numerators: Floats,
+    numerator: Floats,
+    denominators: Floats,
+    denominator: Floats,
+    *,
+    is_square: bool = False,
+) -> Samples:
+    """A ratio of two estimates, with pseudo-values from its linearisation.
+
+    With R = X / Y and values x_j, y_j of mask j, the pseudo-value of mask j is
+    R + (x_j - mean x - R (y_j - mean y)) / Y (the delta method). Where Y is not positive the
+    ratio is 0.
+
+    Args:
+        numerators: x ``(masks, features, labels)``.
+        numerator: X ``(features, labels)``; not always the mean of x.
+        denominators: y ``(masks, 1 or features, labels)``.
+        denominator: Y ``(1 or features, labels)``.
+        is_square: whether the numerators are squares.
+    """
+    is_usable = denominator > 0
+    divisor = is_usable / (denominator + ~is_usable)
+    value = numerator * divisor
+    per_mask = numerators - numerators.mean(axis=0)
+    per_mask -= value * (denominators - denominators.mean(axis=0))
+    per_mask *= divisor
+    per_mask += value
+    is_shared = denominators.shape[1] == 1
+    return Samples(value, per_mask, is_square, ranked=numerators if is_shared else per_mask)
 
 
 def standard_error(samples: Samples) -> Floats:
     """Standard error of an estimate ``(features, labels)``.
 
-    0 when there is no sampling error, infinite when a single base row cannot tell.
+    0 when there is no sampling error, infinite from a single base mask.
     """
-    if samples.rows is None:
+    if samples.per_mask is None:
         return np.zeros_like(samples.value)
-    if len(samples.rows) == 1:
+    if len(samples.per_mask) == 1:
         return np.full_like(samples.value, np.inf)
-    return np.asarray(np.nanstd(samples.rows, axis=0, ddof=1) / np.sqrt(_n_rows(samples.rows)))
-
-
-def _n_rows(rows: Floats) -> Integers:
-    """Rows of each feature and label: some features may have fewer than others."""
-    return np.asarray(np.count_nonzero(~np.isnan(rows), axis=0))
+    n_masks = np.count_nonzero(~np.isnan(samples.per_mask), axis=0)
+    return np.asarray(np.nanstd(samples.per_mask, axis=0, ddof=1) / np.sqrt(n_masks))
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level that is none."""
+    """Refuse a confidence level outside of (0, 1)."""
     if not 0 < level < 1:
         raise ValueError(f"level={level}: must lie between 0 and 1, for example 0.95")
 
@@ -39,21 +111,22 @@ def margin(samples: Samples, level: float) -> Floats:
     """Half the width of an interval that holds the true value with probability ``level``.
 
     A Student interval whose degrees of freedom follow the tails of the sample: a variance
-    from N rows of kurtosis k is as good as one from 2N / (k - 1) + 1 normal rows
+    from N values of kurtosis k is as good as one from 2N / (k - 1) + 1 normal values
     (Satterthwaite 1946), so heavy tails, where the error itself is uncertain, widen it.
     """
     check_level(level)
     error = standard_error(samples)
-    if samples.rows is None or len(samples.rows) == 1:
+    if samples.per_mask is None or len(samples.per_mask) == 1:
         return error
-    n_rows = _n_rows(samples.rows)
-    deviations = samples.rows - np.nanmean(samples.rows, axis=0)
+    n_masks = np.count_nonzero(~np.isnan(samples.per_mask), axis=0)
+    deviations = samples.per_mask - np.nanmean(samples.per_mask, axis=0)
     variance = np.nanmean(deviations**2, axis=0)
     fourth = np.nanmean(deviations**4, axis=0)
-    # kurtosis - 1, times the squared variance; 0 when all rows lie at two points
+    # kurtosis - 1, times the squared variance; 0 when all values lie at two points
     excess = fourth - variance**2
-    freedom = 2 * n_rows * variance**2 / np.where(excess > 0, excess, np.inf)
-    freedom = np.clip(np.where(excess > 0, freedom, np.inf), np.minimum(2, n_rows - 1), n_rows - 1)
+    freedom = 2 * n_masks * variance**2 / np.where(excess > 0, excess, np.inf)
+    freedom = np.where(excess > 0, freedom, np.inf)
+    freedom = np.clip(freedom, np.minimum(2, n_masks - 1), n_masks - 1)
     return np.asarray(error * stdtrit(freedom, 0.5 + level / 2))
 
 
@@ -65,12 +138,12 @@ def interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     value, half = samples.value, margin(samples, level)
     if not samples.is_square:
         return value - half, value + half
-    positive = value > 0
-    # A width of 0, or a value of 0, has no use for the logarithm.
-    exponent = np.divide(half, value, out=np.zeros_like(value), where=positive & (half > 0))
+    is_positive = value > 0
+    # The logarithm is not needed where the width or the value is 0.
+    exponent = np.divide(half, value, out=np.zeros_like(value), where=is_positive & (half > 0))
     with np.errstate(over="ignore"):
         factor = np.exp(exponent)
-        return value / factor, np.where(positive, value * factor, value + half)
+        return value / factor, np.where(is_positive, value * factor, value + half)
 
 
 def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
@@ -84,25 +157,24 @@ def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def rows_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
-    """Base rows at which the k largest means would be the same ones in ``share`` of designs.
+def masks_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
+    """Base masks at which the k largest means would be the same ones in ``share`` of designs.
 
-    With lead x_j = D_a^2 - D_b^2 in row j, for a the last of the top and b below it, the mean lead
-    of n rows is positive with probability Phi(sqrt(n) mean(x) / sd(x)), so that
-    n = (z sd / mean)^2. The largest such n over all features below counts, and over all of the
-    top in the place of a.
+    With lead x_j = D_a^2 - D_b^2 at mask j, for a of the top and b below it, the mean lead of n
+    masks is positive with probability Phi(sqrt(n) mean(x) / sd(x)), so that
+    n = (z sd / mean)^2. The largest such n over all a and b counts.
 
     Args:
-        squares: what is averaged ``(rows, features)``; NaN where a feature has fewer rows.
+        squares: what is averaged ``(masks, features)``; NaN where a feature was not flipped.
         k: number of features at the top.
         share: of designs, between 0 and 1.
 
     Returns:
-        The number; infinite where features are equal as far as the rows tell, and from one row.
+        The number; infinite from one mask, and where features are equal as far as masks show.
 
     Example:
         >>> squares = np.array([[4.0, 0.0], [2.0, 4.0], [4.0, 2.0]])
-        >>> round(rows_for_stable_top(squares, 1, share=0.9), 1)
+        >>> round(masks_for_stable_top(squares, 1, share=0.9), 1)
         8.6
     """
     means = np.nanmean(squares, axis=0)
@@ -118,41 +190,41 @@ def rows_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
     for feature in top:
         leads = squares[:, [feature]] - squares[:, below]
         lead, spread = np.nanmean(leads, axis=0), np.nanstd(leads, axis=0, ddof=1)
-        # Shuffled rows of equal features would never tell them apart.
-        rows = np.divide(z * spread, lead, out=np.full_like(lead, np.inf), where=lead > 0) ** 2
-        needed = max(needed, float(rows.max()))
+        # No number of masks separates features with equal means.
+        masks = np.divide(z * spread, lead, out=np.full_like(lead, np.inf), where=lead > 0) ** 2
+        needed = max(needed, float(masks.max()))
     return needed
 
 
-def top_frequency(rows: Floats, k: int, *, resamples: int, seed: int, signed: bool) -> Floats:
-    """How often each feature is among the k largest means when base rows are resampled.
+def top_frequency(values: Floats, k: int, *, resamples: int, seed: int, is_signed: bool) -> Floats:
+    """How often each feature is among the k largest means when base masks are resampled.
 
     Args:
-        rows: what is averaged ``(rows, features, labels)``; the largest means are on top. NaN
-            where a feature has fewer rows than others.
+        values: what is averaged ``(masks, features, labels)``; NaN where a feature was not
+            flipped.
         k: number of features at the top.
         resamples: number of bootstrap resamples.
-        seed: of the bootstrap.
-        signed: whether a large negative mean counts as large.
+        seed: seed of the bootstrap.
+        is_signed: whether a large negative mean counts as large.
 
     Returns:
-        Frequencies ``(features, labels)``. A mean of 0 is never on top; ties go to chance.
+        Frequencies ``(features, labels)``. A mean of 0 is never on top; ties are broken at random.
     """
-    n_rows, n_features, n_labels = rows.shape
+    n_masks, n_features, n_labels = values.shape
     rng = np.random.default_rng(seed)
-    draws = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=resamples)
+    draws = rng.multinomial(n_masks, np.full(n_masks, 1 / n_masks), size=resamples)
     counts = np.zeros((n_features, n_labels), dtype=np.int64)
-    is_known = ~np.isnan(rows[..., 0])
-    rows = np.where(is_known[..., None], rows, 0.0)
-    by_label = np.ascontiguousarray(np.moveaxis(rows, 2, 1)).reshape(n_rows, -1)
+    is_known = ~np.isnan(values[..., 0])
+    values = np.where(is_known[..., None], values, 0.0)
+    by_label = np.ascontiguousarray(np.moveaxis(values, 2, 1)).reshape(n_masks, -1)
     n_at_once = max(1, _CELLS // (n_features * n_labels))
     for start in range(0, resamples, n_at_once):
         drawn = draws[start : start + n_at_once]
         sums = (drawn @ by_label).reshape(len(drawn), n_labels, n_features)
-        # 1 for features with all rows
-        means = sums * (n_rows / np.maximum(drawn @ is_known, 1))[:, None, :]
-        means = np.abs(means) if signed else means
-        # Shuffled first: which of equal means comes first is then a matter of chance.
+        # The factor is 1 for features that were flipped in all masks.
+        means = sums * (n_masks / np.maximum(drawn @ is_known, 1))[:, None, :]
+        means = np.abs(means) if is_signed else means
+        # Shuffled first, so that ties are broken at random.
         order = rng.permuted(np.tile(np.arange(n_features), (len(drawn), 1)), axis=1)[:, None]
         order = np.broadcast_to(order, means.shape)
         shuffled = np.take_along_axis(means, order, axis=2)

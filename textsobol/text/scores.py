@@ -88,7 +88,7 @@ def _column(values: Floats, result: SobolIndices) -> Floats:
 
 
 def _stability(result: SobolIndices) -> Floats:
-    if result.settings.estimator == "flip" and result.settings.rows == 1:
+    if result.settings.estimator == "flip" and result.settings.base_masks == 1:
         return np.full_like(_column(result.total, result), math.nan)  # one mask cannot tell
     k = min(_TOP, len(result.total))
     return _column(result.rank_stability(k, resamples=_RESAMPLES), result)
@@ -138,7 +138,7 @@ def advised_passes(
     if indices is None:
         return {}
     made = indices.settings
-    n_made = made.rows + made.leader_rows
+    n_made = made.base_masks + made.leader_masks
     # More passes would mask the words of a group one by one.
     n_words = len(indices.total) if found.units is None else len(found.units)
     advised: dict[str, int | None] = {}
@@ -173,7 +173,7 @@ def _base_masks_needed(indices: SobolIndices, column: int, n_made: int) -> float
         return _LEAST_ADVISED
     high = _column(indices.interval(_LEVEL)[1], indices)[:, column]
     is_unseen = (_column(indices.total, indices)[:, column] == 0) & (high >= total[k - 1])
-    return max(indices.rows_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
+    return max(indices.masks_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
 
 
 def word_path(model: MaskedTextModel, found: Attribution) -> Path | None:
