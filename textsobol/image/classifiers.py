@@ -30,7 +30,7 @@ class ImageClassifier(Protocol):
 
     @property
     def activation(self) -> str:
-        """How outputs become what is shown; see `outputs.probabilities`."""
+        """How outputs become what is shown; see `outputs.compute_probabilities`."""
 
     def prepared(self, image: Any) -> Tensor:
         """The picture as the model takes it ``(1, channels, height, width)``."""

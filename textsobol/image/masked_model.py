@@ -15,7 +15,7 @@ from textsobol.image.regions import Regions
 from textsobol.inference import in_evaluation
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Differentiable
-from textsobol.outputs import analysed_tensor
+from textsobol.outputs import compute_score_tensor
 from textsobol.sobol.arrays import Array, Integers
 from textsobol.steps import Forwarded, Tick
 
@@ -94,7 +94,7 @@ class MaskedImageModel(MaskedClassifier):
             pictures = inputs.transpose(1, 2).reshape(-1, channels, height, width)
             with in_evaluation(network):
                 outputs = forwarded(network, pictures)
-            return analysed_tensor(outputs, self._activation, self._score, self._chosen)
+            return compute_score_tensor(outputs, self._activation, self._score, self._chosen)
 
         return lambda: Differentiable(
             forward=lambda inputs: through(classifier.model, inputs),
