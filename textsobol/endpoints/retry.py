@@ -54,7 +54,8 @@ class RetryPolicy:
 
 def get_error(attempt: RetryCallState) -> BaseException:
     """The error of a failed attempt."""
-    error = attempt.outcome and attempt.outcome.exception()
+    assert attempt.outcome is not None
+    error = attempt.outcome.exception()
     assert error is not None
     return error
 

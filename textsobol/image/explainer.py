@@ -10,9 +10,9 @@ from textsobol.driver import run
 from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
 from textsobol.image.masked_model import MaskedImageModel
-from textsobol.image.perturbations import Perturbation, perturbation_named
-from textsobol.image.pictures import as_seen, loaded
-from textsobol.image.regions import Regions, grid_regions, segment_regions
+from textsobol.image.perturbations import Perturbation, make_perturbation
+from textsobol.image.pictures import load_picture, show_prepared
+from textsobol.image.regions import Regions, make_grid, make_segments
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, method_named
 from textsobol.methods.division import Wanted, check_sobol_budget
@@ -159,7 +159,7 @@ class ImageExplainer:
     ) -> Steps[ImageExplanation]:
         """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
         start = time.perf_counter()
-        image = loaded(image)
+        image = load_picture(image)
         known = method_named(method)
         sign = options.get("sign", "mean")
         options = checked_options(method, options)
@@ -186,7 +186,7 @@ class ImageExplainer:
         expect((options.get("rows") or 1) * (d + 1) if budget is None else budget)
         found = yield from known.steps(model.problem(target), budget=budget, seed=seed, **options)
         return ImageExplanation(
-            image=as_seen(image, model.picture),
+            image=show_prepared(image, model.picture),
             regions=model.regions,
             scores=_region_scores(found, model.labels),
             probabilities=model.probabilities,
@@ -220,13 +220,13 @@ class ImageExplainer:
                 perturbation.
             labels: see `__call__`.
         """
-        model = self._mask(loaded(image), segments, pixels=pixels, baseline=baseline)
+        model = self._mask(load_picture(image), segments, pixels=pixels, baseline=baseline)
         return run(model.predict(labels))
 
     def _mask(
         self, image: Any, segments: Any, *, pixels: bool = False, baseline: Any = None
     ) -> MaskedImageModel:
-        picture = self._classifier.prepared(image)
+        picture = self._classifier.prepare(image)
         perturbation, filling = self._perturbation, self._baseline
         if baseline is not None:
             perturbation, filling = "inpaint", baseline
@@ -234,16 +234,16 @@ class ImageExplainer:
             self._classifier,
             picture,
             self._regions(segments, pixels, *picture.shape[2:]),
-            perturbation_named(perturbation, picture, filling),
+            make_perturbation(perturbation, picture, filling),
             score=self._score,
-            batch=self._batch or self._classifier.usual_batch(picture),
+            batch=self._batch or self._classifier.choose_batch(picture),
         )
 
     def _regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
         if segments is not None:
-            return segment_regions(segments, height, width)
+            return make_segments(segments, height, width)
         grid = (height, width) if pixels else self._grid
-        return grid_regions(grid, height, width, self._upsampling)
+        return make_grid(grid, height, width, self._upsampling)
 
     def _settings(self, model: MaskedImageModel) -> dict[str, Any]:
         named = isinstance(self._perturbation, str)
