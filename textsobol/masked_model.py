@@ -13,7 +13,7 @@ from textsobol.errors import BlackBoxError
 from textsobol.labels import checked_label, chosen_labels, disambiguate
 from textsobol.ledger import Cost, Ledger
 from textsobol.methods.contract import Decision, Differentiable, Problem
-from textsobol.outputs import analysed, probabilities
+from textsobol.outputs import compute_probabilities, compute_scores
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Ask, Engine, Steps
 
@@ -41,8 +41,8 @@ class MaskedClassifier:
 
         Args:
             n_features: number of features.
-            activation: how outputs become probabilities; see `outputs.probabilities`.
-            score: what is analysed; see `outputs.analysed`.
+            activation: how outputs become probabilities; see `outputs.compute_probabilities`.
+            score: what is analysed; see `outputs.compute_scores`.
             names: of that many labels.
             cost: account of what will be forwarded.
         """
@@ -81,7 +81,7 @@ class MaskedClassifier:
         if whole.shape[1] == 1 and self._activation == "softmax":
             self._activation = "sigmoid"  # a single output says yes or no
         every = disambiguate(self._names(whole.shape[1]))
-        shares = probabilities(whole, self._activation)[0]
+        shares = compute_probabilities(whole, self._activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
         if isinstance(targets, int):
             targets = sorted(every, key=lambda name: -self.probabilities[name])[: max(1, targets)]
@@ -116,11 +116,11 @@ class MaskedClassifier:
 
     def to_scores(self, outputs: Floats) -> Floats:
         """What is analysed of outputs ``(rows, all labels)``: scores ``(rows, labels)``."""
-        return analysed(outputs, self._activation, self._score, self._chosen)
+        return compute_scores(outputs, self._activation, self._score, self._chosen)
 
     def to_probabilities(self, outputs: Floats) -> Floats:
         """What is shown of outputs ``(rows, all labels)``."""
-        return probabilities(outputs, self._activation)
+        return compute_probabilities(outputs, self._activation)
 
     def scores(self, masks: Array) -> Floats:
         """Scores of masks ``(rows, analysed labels)``."""
@@ -167,7 +167,7 @@ class MaskedClassifier:
         sign = -1.0 if self.is_no else 1.0
 
         def score(outputs: Floats) -> Floats:
-            return sign * analysed(outputs, self._activation, "logit", [label])[:, 0]
+            return sign * compute_scores(outputs, self._activation, "logit", [label])[:, 0]
 
         def margin(outputs: Floats) -> Floats:
             if is_single and not has_sides:

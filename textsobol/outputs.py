@@ -1,4 +1,4 @@
-"""What a model puts out, and what is analysed and shown of it."""
+"""From a model's outputs to the scores that are analysed and the probabilities that are shown."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 SCORES = ("logit", "probability", "output")
 
 
-def probabilities(outputs: Floats, activation: str) -> Floats:
+def compute_probabilities(outputs: Floats, activation: str) -> Floats:
     """What the model's own pipeline would show ``(rows, labels)``.
 
     Args:
         outputs: raw outputs ``(rows, labels)``.
-        activation: ``softmax``, ``sigmoid`` (several labels at once) or ``none`` (regression,
-            or a function that returns what it wants to be shown).
+        activation: ``softmax``, ``sigmoid`` (several labels at once) or ``none`` (regression, or a
+            function whose scores are shown as they are).
     """
     if activation == "softmax":
         return np.asarray(softmax(outputs, axis=1))
     return np.asarray(expit(outputs)) if activation == "sigmoid" else outputs
 
 
-def analysed(outputs: Floats, activation: str, score: str, labels: Sequence[int]) -> Floats:
-    """The scores whose variance is shared out ``(rows, labels)``, of the labels asked for.
+def compute_scores(outputs: Floats, activation: str, score: str, labels: Sequence[int]) -> Floats:
+    """The scores of some labels ``(rows, labels)``, whose variance is analysed.
 
     ``logit`` is the log-odds log(p / (1 - p)) of a label. It does not flatten out where the model
-    is sure, as the probability does, and so still tells words apart there. ``output`` is what the
-    model puts out before any activation, the same as ``logit`` but for softmax. Outputs without
-    activation are analysed as they are.
+    is sure, as the probability does, and so still distinguishes words there. ``output`` is the
+    model's output before any activation; it differs from ``logit`` for softmax only. Outputs
+    without activation are analysed as they are.
 
     Example:
-        >>> analysed(np.array([[0.0, 2.0]]), "softmax", "logit", [0, 1])
+        >>> compute_scores(np.array([[0.0, 2.0]]), "softmax", "logit", [0, 1])
         array([[-2.,  2.]])
     """
     labels = list(labels)
     if activation != "none" and score == "probability":
-        return probabilities(outputs, activation)[:, labels]
+        return compute_probabilities(outputs, activation)[:, labels]
     if activation != "softmax" or score == "output":
         return outputs[:, labels]
-    return np.asarray(outputs[:, labels] - _without_each(outputs)[:, labels])
+    return np.asarray(outputs[:, labels] - _log_sum_others(outputs)[:, labels])
 
 
-def _without_each(outputs: Floats) -> Floats:
+def _log_sum_others(outputs: Floats) -> Floats:
     """Log sum exp of all labels but one, for every one ``(rows, labels)``.
 
-    The highest output is left out and put in by itself: all others take less than half of the
-    sum, so that nothing is lost when they are taken off.
+    The others of the highest output are summed directly. For every other label its exp is taken
+    off the whole sum, of which it is less than half, so that no precision is lost.
     """
     rows = np.arange(len(outputs))
     first = outputs.argmax(axis=1)
@@ -66,14 +66,15 @@ def _without_each(outputs: Floats) -> Floats:
     return others
 
 
-def analysed_tensor(outputs: Tensor, activation: str, score: str, labels: Sequence[int]) -> Tensor:
-    """`analysed` of a torch tensor, with gradients."""
+def compute_score_tensor(
+    outputs: Tensor, activation: str, score: str, labels: Sequence[int]
+) -> Tensor:
+    """`compute_scores` of a torch tensor, with gradients."""
     import torch
 
     labels = list(labels)
     if activation != "none" and score == "probability":
-        shares = outputs.softmax(1) if activation == "softmax" else outputs.sigmoid()
-        return shares[:, labels]
+        return (outputs.softmax(1) if activation == "softmax" else outputs.sigmoid())[:, labels]
     if activation != "softmax" or score == "output":
         return outputs[:, labels]
     every = torch.arange(outputs.shape[1])

@@ -17,7 +17,7 @@ from benchmarks.imagenet.ways import PictureWay, flip, jansen, rise
 from benchmarks.reporting import Cell, Line, Results, Table, mean_with_interval
 from benchmarks.runner import seed_of
 from benchmarks.store import Store
-from textsobol.image.regions import grid_regions
+from textsobol.image.regions import make_grid
 from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Floats
 
@@ -108,7 +108,7 @@ def way_of(method: str, passes: int, n_cells: int) -> PictureWay:
 
 def _by_cell(values: Floats, grid: tuple[int, int]) -> Floats:
     """Mean of a map ``(height, width)`` in every cell ``(cells,)``."""
-    cell_of = grid_regions(grid, *values.shape).of_pixel.ravel()
+    cell_of = make_grid(grid, *values.shape).of_pixel.ravel()
     return np.bincount(cell_of, weights=values.ravel()) / np.bincount(cell_of)
 
 

@@ -14,7 +14,7 @@ from benchmarks.reporting import Line
 from benchmarks.summary import Run
 from benchmarks.summary import load as load_runs
 from textsobol.metrics.faithfulness import METRICS
-from textsobol.metrics.pixels import area
+from textsobol.metrics.pixels import compute_area
 
 _DRAWN = 40  # % of the pixels
 
@@ -25,7 +25,7 @@ def load(paths: Iterable[Path]) -> list[Run]:
 
 
 def _area(field: str) -> Callable[[Line], float]:
-    return lambda line: area(line[field])
+    return lambda line: compute_area(line[field])
 
 
 def _pointing(field: str) -> Callable[[Line], float | None]:

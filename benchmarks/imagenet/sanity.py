@@ -14,7 +14,7 @@ from benchmarks.imagenet.ways import flip
 from benchmarks.passes import explained, scores_of
 from benchmarks.runner import seed_of
 from benchmarks.store import Store
-from textsobol.metrics import randomised
+from textsobol.metrics import randomise
 from textsobol.sobol.arrays import Floats
 
 KEY = ("model", "stage", "image")
@@ -46,5 +46,5 @@ def sanity(setup: Setup, photos: Sequence[Photo], store: Store, *, seed: int, ro
         return explain
 
     module = setup.model.module
-    stages = ((stage, explain_by(then)) for stage, then in randomised(module, seed))
+    stages = ((stage, explain_by(then)) for stage, then in randomise(module, seed))
     measure_sanity(photos, explain_by(module), stages, store, model=setup.model.name, of="image")

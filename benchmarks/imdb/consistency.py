@@ -18,7 +18,7 @@ from benchmarks.runner import seed_of
 from benchmarks.store import Store
 from textsobol import TextExplainer
 from textsobol.metrics.agreement import spearman
-from textsobol.metrics.consistency import randomised, stability
+from textsobol.metrics.consistency import randomise, stability
 from textsobol.sobol.arrays import Floats
 from textsobol.text.masked_model import MaskedTextModel
 
@@ -94,7 +94,7 @@ def sanity(
 
     stages = (
         (stage, explain_by(TextExplainer(random_model, tokenizer, progress=False)))
-        for stage, random_model in randomised(torch_model, seed)
+        for stage, random_model in randomise(torch_model, seed)
     )
     measure_sanity(reviews, explain_by(explainer), stages, store, model=model, of="review")
 

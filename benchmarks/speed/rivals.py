@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import Sobol, TextExplainer, TextExplanation
-from textsobol.outputs import probabilities
+from textsobol.outputs import compute_probabilities
 from textsobol.text.loading import as_classifier
 
 Ranking = Callable[[str], np.ndarray]
@@ -66,7 +66,7 @@ def deletion(model: Any, tokenizer: Any, text: str, scores: np.ndarray) -> float
     for step, word in enumerate(np.argsort(-scores, kind="stable")[:DELETED]):
         masks[step + 1 :, word] = False
     outputs = prepared.engine(prepared.inputs(masks), lambda _: None).outputs
-    shares = probabilities(outputs, classifier.activation)
+    shares = compute_probabilities(outputs, classifier.activation)
     return float(shares[:, shares[0].argmax()].mean())
 
 

@@ -6,7 +6,7 @@ from scipy.special import expit, softmax
 
 from textsobol.endpoints.answers import AnswerReader
 from textsobol.errors import LabelMismatchError, WrongAnswerError
-from textsobol.outputs import analysed
+from textsobol.outputs import compute_scores
 
 
 def test_softmax_gives_log_odds_to_analyse_and_probabilities_to_show() -> None:
@@ -14,7 +14,7 @@ def test_softmax_gives_log_odds_to_analyse_and_probabilities_to_show() -> None:
     p = np.array([0.2, 0.7, 0.1])
     outputs = reader.outputs({"a": 0.2, "b": 0.7, "c": 0.1}, "text")[None]
     np.testing.assert_allclose(softmax(outputs[0]), p)
-    odds = analysed(outputs, "softmax", "logit", [0, 1, 2])[0]
+    odds = compute_scores(outputs, "softmax", "logit", [0, 1, 2])[0]
     np.testing.assert_allclose(odds, np.log(p / (1 - p)))
     assert reader.names == ["a", "b", "c"]
 
@@ -29,12 +29,12 @@ def test_log_odds_end_where_single_precision_does(activation: str) -> None:
     """A server that rounds to 0 and 1 does not make a word infinitely strong."""
     sure = AnswerReader(None, activation).outputs({"a": 0.0, "b": 1.0}, "text")[None]
     surer = AnswerReader(None, activation).outputs({"a": 1e-30, "b": 1.0}, "text")[None]
-    odds = analysed(sure, activation, "logit", [0, 1])[0]
+    odds = compute_scores(sure, activation, "logit", [0, 1])[0]
     np.testing.assert_allclose(odds, [np.log(1e-7), -np.log(1e-7)], atol=1e-6)
     np.testing.assert_array_equal(sure, surer)
     nearly = AnswerReader(None, activation).outputs({"a": 1e-6, "b": 1 - 1e-6}, "text")[None]
     expected = np.log(1e-6 / (1 - 1e-6))
-    assert analysed(nearly, activation, "logit", [0])[0, 0] == pytest.approx(expected)
+    assert compute_scores(nearly, activation, "logit", [0])[0, 0] == pytest.approx(expected)
 
 
 def test_scores_without_activation_stay_as_they_are() -> None:

@@ -17,14 +17,14 @@ import pytest
 from tests.endpoints.server import Server
 from textsobol import remote
 from textsobol.endpoints.answers import Answer
-from textsobol.endpoints.cache import AnswerCache, cache_file
+from textsobol.endpoints.cache import AnswerCache, get_cache_path
 from textsobol.errors import CacheError
 
 
 def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     numbers = [0.1 + 0.2, 5e-324, -1.7976931348623157e308, 1 / 3]
     answers: dict[str, Answer] = {"a": numbers, "b": {"é \N{PILE OF POO}": 0.1, "": 0.9}}
-    path = cache_file(tmp_path / "new" / "directory")
+    path = get_cache_path(tmp_path / "new" / "directory")
     AnswerCache(path, "m").keep(answers)
     assert AnswerCache(path, "m").get(["a", "b", "c"]) == answers
     AnswerCache(path, "m").forget("a")
@@ -57,10 +57,10 @@ def test_answers_of_version_0_1_are_found(tmp_path: Path) -> None:
 
 
 def test_a_file_or_a_directory(tmp_path: Path) -> None:
-    assert cache_file(tmp_path / "mine.db") == tmp_path / "mine.db"
+    assert get_cache_path(tmp_path / "mine.db") == tmp_path / "mine.db"
     (tmp_path / "v1.2").mkdir()
-    assert cache_file(tmp_path / "v1.2") == tmp_path / "v1.2" / "answers.sqlite"
-    assert cache_file(str(tmp_path / "new")) == tmp_path / "new" / "answers.sqlite"
+    assert get_cache_path(tmp_path / "v1.2") == tmp_path / "v1.2" / "answers.sqlite"
+    assert get_cache_path(str(tmp_path / "new")) == tmp_path / "new" / "answers.sqlite"
 
 
 def _garbage(path: Path) -> None:

@@ -201,7 +201,7 @@ def test_wrong_answers_are_an_error_and_not_kept(
     explainer = TextExplainer(model_at(server, cache=tmp_path, concurrency=1), label_names=LABELS)
     texts = ["a good film", wrong_for]
     with pytest.raises(RemoteError, match=message) as caught:
-        explainer._classifier._outputs_of(RemoteCost(), texts, lambda _: None)  # type: ignore[attr-defined]
+        explainer._classifier._ask(RemoteCost(), texts, lambda _: None)  # type: ignore[attr-defined]
     assert f"(text: {wrong_for!r})" in str(caught.value)
     assert set(server.seen.values()) == {1}, "not asked again"
     server.misbehaves = lambda text, _: None

@@ -15,9 +15,9 @@ from tests.endpoints.server import Reply, Server
 from textsobol.endpoints.retry import (
     RetryPolicy,
     describe_error,
+    get_retry_after,
+    get_status,
     is_transient,
-    retry_after,
-    status_of,
 )
 
 TIMEOUT = 0.5
@@ -65,8 +65,8 @@ def test_a_status_says_whether_to_try_again(
     headers = {"Retry-After": "3"}
     server.misbehaves = lambda text, _: Reply(status, {"error": "so  sorry"}, headers)
     error = error_of(call, server.url)
-    assert (status_of(error), is_transient(error)) == (status, passes)
-    assert retry_after(error) == 3.0
+    assert (get_status(error), is_transient(error)) == (status, passes)
+    assert get_retry_after(error) == 3.0
     if call is by_hub:  # the client reads the body of some errors only
         assert describe_error(error).startswith(f"HTTP {status}: ")
     else:
@@ -79,8 +79,8 @@ def test_broken_connections_and_time_outs_pass(server: Server, call: Call, reply
     server.misbehaves = lambda text, _: reply
     error = error_of(call, server.url)
     assert is_transient(error), repr(error)
-    assert status_of(error) is None
-    assert retry_after(error) is None
+    assert get_status(error) is None
+    assert get_retry_after(error) is None
     assert describe_error(error).startswith(type(error).__name__ + ": ")
 
 
@@ -112,9 +112,9 @@ def test_wrapped_errors_are_what_they_wrap() -> None:
     stumbled, outer = KeyError("message"), RuntimeError("no answer")
     with HTTPError("http://a.b", 503, "loading", headers, None) as refused:
         stumbled.__context__, outer.__cause__ = refused, stumbled
-        assert status_of(outer) == 503
+        assert get_status(outer) == 503
         assert is_transient(outer)
-        assert retry_after(outer) == 7.0
+        assert get_retry_after(outer) == 7.0
         assert describe_error(outer) == "HTTP 503: HTTP Error 503: loading"
     outer.__cause__ = ConnectionResetError()
     assert is_transient(outer)
@@ -135,7 +135,7 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
     def asked(value: str) -> float | None:
         headers: Any = {"Retry-After": value}
         with HTTPError("http://a.b", 429, "", headers, None) as error:
-            return retry_after(error)
+            return get_retry_after(error)
 
     assert asked(formatdate(time.time() + 30, usegmt=True)) == pytest.approx(30, abs=1.5)
     assert asked(formatdate(time.time() - 30, usegmt=True)) == 0.0

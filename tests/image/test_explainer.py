@@ -13,8 +13,8 @@ from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.image.classifiers import TorchClassifier
 from textsobol.image.explainer import ImageExplainer
 from textsobol.image.explanation import ImageExplanation
-from textsobol.image.perturbations import perturbation_named
-from textsobol.image.regions import grid_regions, segment_regions
+from textsobol.image.perturbations import make_perturbation
+from textsobol.image.regions import make_grid, make_segments
 
 PICTURE = np.ones((12, 12, 3), dtype=np.float32)
 
@@ -89,12 +89,12 @@ def test_segments_of_any_shape() -> None:
 
 def test_masks_become_pixels() -> None:
     values = torch.arange(4.0)[None]
-    nearest = grid_regions((2, 2), 4, 4).spread(values)[0, 0]
+    nearest = make_grid((2, 2), 4, 4).spread(values)[0, 0]
     assert nearest.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
-    bilinear = grid_regions((2, 2), 4, 4, "bilinear").spread(values)[0, 0]
+    bilinear = make_grid((2, 2), 4, 4, "bilinear").spread(values)[0, 0]
     assert bilinear[0, 0] == 0
     assert 0 < float(bilinear[0, 1]) < 1
-    uneven = grid_regions((3, 2), 7, 5)
+    uneven = make_grid((3, 2), 7, 5)
     assert uneven.number == 6
     assert set(np.unique(uneven.of_pixel)) == set(range(6))
 
@@ -106,7 +106,7 @@ def test_masks_become_pixels() -> None:
 def test_inpainting_mixes_in_the_baseline(baseline: Any, filled: float | None) -> None:
     image = torch.tensor([0.0, 1.0]).repeat(1, 3, 2, 1)
     masks = torch.tensor([[[[1.0, 0.0], [0.0, 0.5]]]])
-    made = perturbation_named("inpaint", image, baseline)(image, masks)
+    made = make_perturbation("inpaint", image, baseline)(image, masks)
     assert made.shape == image.shape
     assert made[0, 0, 0, 0] == 0, "present"
     expected = [filled] * 3 if filled is not None else baseline
@@ -117,12 +117,12 @@ def test_inpainting_mixes_in_the_baseline(baseline: Any, filled: float | None) -
 def test_blur_goes_from_nothing_to_smooth() -> None:
     image = torch.zeros(1, 1, 21, 21)
     image[0, 0, 10, 10] = 1
-    blur = perturbation_named("blur", image, None)
+    blur = make_perturbation("blur", image, None)
     sharp, half, soft = (blur(image, torch.full((1, 1, 21, 21), m)) for m in (1.0, 0.5, 0.0))
     assert torch.equal(sharp, image)
     assert float(sharp.max()) > float(half.max()) > float(soft.max())
     bright = torch.full((1, 1, 21, 21), 0.7)
-    filled = perturbation_named("blur", bright, None)(bright, torch.zeros(1, 1, 21, 21))
+    filled = make_perturbation("blur", bright, None)(bright, torch.zeros(1, 1, 21, 21))
     torch.testing.assert_close(filled, bright)
 
 
@@ -194,9 +194,9 @@ def test_bad_input_is_named(image: Any, settings: dict[str, Any], message: str) 
 
 def test_segments_must_fit() -> None:
     with pytest.raises(ValueError, match="12 x 12 pixels"):
-        segment_regions(np.zeros((3, 3), dtype=int), 12, 12)
+        make_segments(np.zeros((3, 3), dtype=int), 12, 12)
     with pytest.raises(ValueError, match="whole numbers"):
-        segment_regions(np.zeros((12, 12)), 12, 12)
+        make_segments(np.zeros((12, 12)), 12, 12)
 
 
 def test_one_pixel_is_a_picture() -> None:
@@ -247,7 +247,7 @@ def test_overlays_are_real_pictures(tmp_path: Path) -> None:
 def test_a_method_tells_what_it_knows() -> None:
     explanation = ImageExplainer(either, grid=(4, 4))(PICTURE, method="occlusion")
     assert explanation.map()[0, 1] == pytest.approx(1)
-    with pytest.raises(ValueError, match="does not tell 'total'"):
+    with pytest.raises(ValueError, match="does not give 'total', only 'score'"):
         explanation.map("total")
 
 

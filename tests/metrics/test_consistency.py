@@ -13,7 +13,7 @@ from tests.problems import attribution, problem_of
 from textsobol import TextExplainer
 from textsobol.methods import Occlusion, Rise
 from textsobol.metrics.agreement import rank_correlation, spearman
-from textsobol.metrics.consistency import convergence, randomised, stability
+from textsobol.metrics.consistency import convergence, randomise, stability
 from textsobol.models import BUNDLED
 from textsobol.models.bilstm import BiLstmForSequenceClassification
 from textsobol.sobol.arrays import Floats
@@ -97,7 +97,7 @@ def bundled() -> Any:
 def snapshots(model: Any, seed: int = 0) -> dict[str, dict[str, torch.Tensor]]:
     return {
         stage: {name: p.detach().clone() for name, p in changed.named_parameters()}
-        for stage, changed in randomised(model, seed)
+        for stage, changed in randomise(model, seed)
     }
 
 
@@ -168,7 +168,7 @@ def test_explanations_of_a_random_model_are_others() -> None:
     classifier: Any = plain._classifier
     text = "A gripping, beautifully acted film, ruined by its dull ending."
     truth = plain(text, method="occlusion", target="POSITIVE")
-    *_, (_, model) = randomised(classifier.model, 0)
+    *_, (_, model) = randomise(classifier.model, 0)
     random = TextExplainer(model, classifier.tokenizer)(text, method="occlusion", target="POSITIVE")
     assert abs(rank_correlation(truth, random)) < 0.8
     again = TextExplainer()(text, method="occlusion", target="POSITIVE")

@@ -5,7 +5,7 @@ import pytest
 
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import TextExplainer
-from textsobol.metrics.faithfulness import METRICS, SHARES, STEPS, faithfulness, prefixes
+from textsobol.metrics.faithfulness import METRICS, SHARES, STEPS, faithfulness, make_prefixes
 from textsobol.sobol.arrays import Array, Floats
 
 WEIGHTS = {"good": 3.0, "fine": 1.0, "bad": -2.5, "not": -1.0}
@@ -150,6 +150,6 @@ def test_a_model_of_transformers_is_followed_too() -> None:
 
 def test_prefixes_are_nested() -> None:
     order = np.random.default_rng(0).permutation(9)
-    masks = prefixes(order, range(10))
+    masks = make_prefixes(order, range(10))
     for count, mask in enumerate(masks):
         assert set(np.flatnonzero(mask).tolist()) == set(order[:count].tolist())

@@ -15,7 +15,7 @@ from textsobol import BlackBoxError, Sobol, TextExplainer
 from textsobol.text.batches import LogitRunner
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import Row, StringRows
-from textsobol.text.words import words
+from textsobol.text.words import find_words
 
 TEXT = "The plot is good but the ending is bad and long, really good."
 
@@ -59,7 +59,7 @@ def test_an_error_that_is_not_memory_is_not_retried() -> None:
 def test_rows_are_sorted_and_padded_little() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer())
     text = " ".join(["good bad very very film"] * 8)
-    part = MaskedText(text, words(text))
+    part = MaskedText(text, find_words(text))
     masks = np.random.default_rng(0).random((400, part.n_words)) < 0.5
     runner = LogitRunner(model, tok, 512)
     ticks: list[int] = []

@@ -12,7 +12,7 @@ from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Attribution
 from textsobol.methods.contract import FoundPath
 from textsobol.render.page import explanation_html
-from textsobol.text.scores import word_path
+from textsobol.text.scores import make_path
 
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.0}
 LABELS = ["no", "yes"]
@@ -261,7 +261,7 @@ def test_words_that_are_ignored_are_in_no_group() -> None:
 
 def test_settings_that_say_nothing_are_refused() -> None:
     explainer = TextExplainer(lambda texts: [len(text) for text in texts])
-    with pytest.raises(ValueError, match="rows=0"):
+    with pytest.raises(ValueError, match="base_masks=0"):
         explainer("a good film", method=Sobol(base_masks=0))
     with pytest.raises(ValueError, match="give both"):
         explainer("a good film", method=Sobol(stable_top=3))
@@ -325,7 +325,7 @@ def test_of_groups_a_flip_set_is_judged_by_its_words() -> None:
 
     def flip(order: tuple[int, ...], found: tuple[int, ...]) -> Any:
         path = FoundPath(order, found, is_irreducible=True, is_smallest=True)
-        told = word_path(game, Attribution(np.zeros((5, 2)), path=path, units=units))
+        told = make_path(game, Attribution(np.zeros((5, 2)), path=path, units=units))
         assert told is not None
         assert told.flip is not None
         return told.flip.is_irreducible, told.flip.is_smallest

@@ -9,8 +9,15 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.text.tiny import CORPUS, FAMILIES, tokenizer
 from textsobol.text.masked_text import MaskedText
-from textsobol.text.tokens import PaddedRows, PieceRows, StringRows, encode, rows_maker, untouched
-from textsobol.text.words import words
+from textsobol.text.tokens import (
+    PaddedRows,
+    PieceRows,
+    StringRows,
+    choose_rows,
+    encode,
+    keep_settings,
+)
+from textsobol.text.words import find_words
 
 TEXTS = [
     "The plot is good, but the ending is bad!",
@@ -39,17 +46,17 @@ def random_masks(n_words: int, n_rows: int = 100) -> np.ndarray:
 @pytest.mark.parametrize("replacement", ["", "thing"])
 def test_pieces_equal_tokenized_text(family: str, text: str, replacement: str) -> None:
     tok = tokenizer(family)
-    part = MaskedText(text, words(text), replacement)
+    part = MaskedText(text, find_words(text), replacement)
     masks = random_masks(part.n_words)
     assert_same(PieceRows(tok, [part])(masks), StringRows(tok, [part])(masks))
     only_spaces = "\n" not in text and "  " not in text.strip()
-    assert isinstance(rows_maker(tok, [part]), PieceRows if only_spaces else StringRows)
+    assert isinstance(choose_rows(tok, [part]), PieceRows if only_spaces else StringRows)
 
 
 @pytest.mark.parametrize("family", ["wordpiece uncased", "byte bpe, roberta"])
 def test_mask_tokens_are_one_special_token_a_word(family: str) -> None:
     tok = tokenizer(family)
-    part = MaskedText("A good, bad film", words("A good, bad film"), tok.mask_token)
+    part = MaskedText("A good, bad film", find_words("A good, bad film"), tok.mask_token)
     masks = random_masks(part.n_words)
     rows = PieceRows(tok, [part])(masks)
     assert_same(rows, StringRows(tok, [part])(masks))
@@ -61,7 +68,7 @@ def test_mask_tokens_are_one_special_token_a_word(family: str) -> None:
 def test_the_full_mask_is_the_text_itself(family: str) -> None:
     tok = tokenizer(family)
     for text in TEXTS:
-        part = MaskedText(text, words(text))
+        part = MaskedText(text, find_words(text))
         assert part.render(np.ones((1, part.n_words), bool)) == [text]
         full = PieceRows(tok, [part])(np.ones((1, part.n_words), bool))[0]
         assert full.ids.tolist() == tok(text)["input_ids"]
@@ -70,7 +77,7 @@ def test_the_full_mask_is_the_text_itself(family: str) -> None:
 @every_family
 def test_special_tokens_are_never_touched(family: str) -> None:
     tok = tokenizer(family)
-    part = MaskedText("good bad film", words("good bad film"))
+    part = MaskedText("good bad film", find_words("good bad film"))
     empty = PieceRows(tok, [part])(np.zeros((1, 3), bool))[0]
     assert empty.ids.tolist() == tok("")["input_ids"]
 
@@ -79,7 +86,7 @@ def test_special_tokens_are_never_touched(family: str) -> None:
 def test_pairs_keep_separators_and_token_types(family: str) -> None:
     tok = tokenizer(family)
     texts = ["The plot is good.", "The film, really, is bad"]
-    parts = [MaskedText(text, words(text)) for text in texts]
+    parts = [MaskedText(text, find_words(text)) for text in texts]
     masks = random_masks(sum(part.n_words for part in parts))
     rows = PieceRows(tok, parts)(masks)
     assert_same(rows, StringRows(tok, parts)(masks))
@@ -96,8 +103,8 @@ def test_a_tokenizer_that_looks_across_spaces_is_given_strings() -> None:
     raw = Tokenizer(models.BPE())
     raw.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=300, special_tokens=["<pad>"]))
     tok = PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="<pad>")
-    part = MaskedText(CORPUS[0], words(CORPUS[0]))
-    maker = rows_maker(tok, [part])
+    part = MaskedText(CORPUS[0], find_words(CORPUS[0]))
+    maker = choose_rows(tok, [part])
     assert isinstance(maker, StringRows)
     masks = random_masks(part.n_words)
     for row, text in zip(maker(masks), part.render(masks), strict=True):
@@ -125,9 +132,9 @@ def test_a_tokenizer_that_joins_punctuation_and_line_breaks_is_given_strings() -
     )
     tok = PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="<pad>")
     text = "The plot is good, the actors are not bad\nthe ending is long and nothing was good"
-    part = MaskedText(text, words(text))
+    part = MaskedText(text, find_words(text))
     masks = random_masks(part.n_words, 2000)
-    assert_same(rows_maker(tok, [part])(masks), StringRows(tok, [part])(masks))
+    assert_same(choose_rows(tok, [part])(masks), StringRows(tok, [part])(masks))
 
 
 def test_text_without_spaces_is_given_strings() -> None:
@@ -135,7 +142,7 @@ def test_text_without_spaces_is_given_strings() -> None:
     text = "abcdefghijklmnopqrstuvwxyz" * 4
     part = MaskedText(text, [(k, k + 1) for k in range(len(text))])
     masks = random_masks(part.n_words, 10)
-    assert isinstance(rows_maker(tokenizer(), [part]), StringRows)
+    assert isinstance(choose_rows(tokenizer(), [part]), StringRows)
     for rendered, mask in zip(part.render(masks), masks, strict=True):
         assert rendered == "".join(c for c, kept in zip(text, mask, strict=True) if kept)
 
@@ -143,7 +150,7 @@ def test_text_without_spaces_is_given_strings() -> None:
 def test_padding_hides_the_tokens_of_absent_words() -> None:
     tok = tokenizer()
     text = "good film, bad ending"
-    spans = words(text)
+    spans = find_words(text)
     rows = PaddedRows(tok, [MaskedText(text, spans)], [spans])
     whole = encode(tok, [text])[0]
     kept, gone = rows(np.array([[True] * 4, [False, True, True, True]]))
@@ -163,7 +170,7 @@ def test_a_tokenizer_keeps_its_truncation_and_padding() -> None:
     before = (tok.backend_tokenizer.truncation, tok.backend_tokenizer.padding)
 
     def fail_inside() -> None:
-        with untouched(tok):
+        with keep_settings(tok):
             rows = encode(tok, ["a long text that would have been cut to seven tokens"])
             assert len(rows[0].ids) > 9
             raise KeyError

@@ -9,13 +9,13 @@ from tests.text.tiny import tokenizer
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.words import (
     Span,
-    checked_spans,
-    ignore_predicate,
-    paragraphs,
-    segmenter_for,
-    sentences,
+    check_spans,
+    find_paragraphs,
+    find_sentences,
+    find_words,
+    get_segmenter,
+    make_ignore_predicate,
     spacy_segmenter,
-    words,
 )
 
 THUMB = "\U0001f44d\U0001f3fd"  # with a skin tone
@@ -55,15 +55,15 @@ def cut(segment: Callable[[str], object], text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_words(text: str, expected: list[str]) -> None:
-    assert cut(words, text) == expected
+    assert cut(find_words, text) == expected
 
 
 def test_sentences_and_paragraphs() -> None:
     text = 'Dr. No went. "Really?" he said!\n\nNew one... and more<br /><br />last'
-    assert cut(sentences, text) == [
+    assert cut(find_sentences, text) == [
         "Dr. No went.", '"Really?"', "he said!", "New one...", "and more<br /><br />last",
     ]  # fmt: skip
-    assert cut(paragraphs, text) == [
+    assert cut(find_paragraphs, text) == [
         'Dr. No went. "Really?" he said!',
         "New one... and more",
         "last",
@@ -71,9 +71,9 @@ def test_sentences_and_paragraphs() -> None:
 
 
 def test_the_tokenizers_own_words() -> None:
-    segment = segmenter_for("token", tokenizer())
+    segment = get_segmenter("token", tokenizer())
     assert cut(segment, "Good, unknowable film!") == ["Good", ",", "unknowable", "film", "!"]
-    assert cut(segmenter_for("token", tokenizer("byte bpe, gpt-2")), "a good  film") == [
+    assert cut(get_segmenter("token", tokenizer("byte bpe, gpt-2")), "a good  film") == [
         "a",
         "good",
         "film",
@@ -82,9 +82,9 @@ def test_the_tokenizers_own_words() -> None:
 
 def test_unknown_units_are_named() -> None:
     with pytest.raises(ValueError, match="known: word, token, sentence, paragraph, spacy"):
-        segmenter_for("syllable")
+        get_segmenter("syllable")
     with pytest.raises(ValueError, match="needs a model with a tokenizer"):
-        segmenter_for("token")
+        get_segmenter("token")
 
 
 @pytest.mark.parametrize(
@@ -92,24 +92,24 @@ def test_unknown_units_are_named() -> None:
 )
 def test_spans_that_cannot_be_are_refused(spans: list[Span]) -> None:
     with pytest.raises(ValueError, match="ascending, not empty and not overlap"):
-        checked_spans(spans, "some text")
+        check_spans(spans, "some text")
 
 
 def test_ignoring() -> None:
-    assert ignore_predicate("stopwords")("The")
-    assert not ignore_predicate("stopwords")("not")
-    assert ignore_predicate(["Film"])("film")
-    assert ignore_predicate(str.isdigit)("12")
-    assert not ignore_predicate(None)("film")
+    assert make_ignore_predicate("stopwords")("The")
+    assert not make_ignore_predicate("stopwords")("not")
+    assert make_ignore_predicate(["Film"])("film")
+    assert make_ignore_predicate(str.isdigit)("12")
+    assert not make_ignore_predicate(None)("film")
     with pytest.raises(ValueError, match="'stopwords', a list of words or a predicate"):
-        ignore_predicate("stopword")
+        make_ignore_predicate("stopword")
 
 
 @given(st.text(max_size=60), st.integers(0, 2**32))
 def test_any_text_is_put_together_again(text: str, seed: int) -> None:
     """All present is the text itself; all absent holds no word; stretches do not mix."""
     assume(text.strip())
-    spans = checked_spans(words(text), text)
+    spans = check_spans(find_words(text), text)
     masked = MaskedText(text, spans)
     n = len(spans)
     masks = np.random.default_rng(seed).random((4, n)) < 0.5
@@ -125,7 +125,7 @@ def test_any_text_is_put_together_again(text: str, seed: int) -> None:
 
 def test_units_with_spaces_inside_go_as_a_whole() -> None:
     text = "One two. Three  four."
-    masked = MaskedText(text, sentences(text))
+    masked = MaskedText(text, find_sentences(text))
     assert masked.render(np.array([[True, False], [False, True], [False, False]])) == [
         "One two.", "Three  four.", "",
     ]  # fmt: skip
@@ -143,7 +143,7 @@ def test_units_with_spaces_inside_go_as_a_whole() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # spaCy's, for Japanese
 def test_spacy_tokens(unit: str, text: str, expected: list[str] | int) -> None:
     pytest.importorskip("spacy", reason="the dev extra is not installed")
-    found = cut(segmenter_for(unit), text)
+    found = cut(get_segmenter(unit), text)
     assert len(found) == expected if isinstance(expected, int) else found == expected
     assert "".join(found) == text or "spacy:en" in unit
 
@@ -160,7 +160,7 @@ def test_spacy_noun_chunks_and_sentences() -> None:
 def test_spacy_errors_say_what_to_do() -> None:
     pytest.importorskip("spacy", reason="the dev extra is not installed")
     with pytest.raises(ValueError, match="'no_such_pipeline' is not installed"):
-        segmenter_for("spacy:no_such_pipeline")
+        get_segmenter("spacy:no_such_pipeline")
     with pytest.raises(ValueError, match="sentencizer"):
         spacy_segmenter("en", "sentence")
     with pytest.raises(ValueError, match="known: token, noun_chunk, sentence"):

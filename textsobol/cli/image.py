@@ -108,9 +108,9 @@ def image(
                 raise ValueError(f"--kind {name}: known are {', '.join(KINDS)}")
             if name != "score" and not chosen.has_shares:
                 raise ValueError(f"--kind {name}: of method sobol only; {method} tells the score")
-        from textsobol.image.pictures import loaded
+        from textsobol.image.pictures import load_picture
 
-        picture = loaded(file)  # before the model, which takes longer
+        picture = load_picture(file)  # before the model, which takes longer
         silence_transformers()
         from textsobol.image.explainer import ImageExplainer
 

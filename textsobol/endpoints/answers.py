@@ -16,12 +16,12 @@ Answer = list[float] | dict[str, float]
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 _ROUNDING = 0.01  # how far the sum of rounded probabilities may be from 1
-# Single precision cannot hold 1 minus a smaller probability, so log-odds end there.
+# Single precision cannot hold 1 minus a smaller probability: log-odds are limited by it.
 _LEAST = 1e-7
 
 
 def split_batch(returned: Any, n_texts: int) -> list[Any]:
-    """What a function returned for ``n_texts`` texts, one item per text."""
+    """One item per text, from what a function returned for ``n_texts`` texts."""
     if hasattr(returned, "detach"):
         returned = returned.detach().float().cpu()
     if hasattr(returned, "tolist"):
@@ -34,16 +34,13 @@ def split_batch(returned: Any, n_texts: int) -> list[Any]:
 
 
 def parse_answer(answer: Any) -> Answer:
-    """The scores of one text, from what was returned for it.
+    """The scores of one text, from a model's answer for it.
 
     Example:
         >>> parse_answer([{"label": "B", "score": 0.75}, {"label": "A", "score": 0.25}])
         {'A': 0.25, 'B': 0.75}
         >>> parse_answer(2)
         [2.0]
-
-    Raises:
-        WrongAnswerError: if there are none.
     """
     if hasattr(answer, "tolist"):
         answer = answer.tolist()
@@ -107,11 +104,7 @@ class AnswerReader:
         return first_text
 
     def outputs(self, answer: Answer, text: str) -> Floats:
-        """The outputs of a text ``(labels,)``.
-
-        Raises:
-            WrongAnswerError: if the answer does not fit.
-        """
+        """The outputs of a text ``(labels,)``; an answer that does not fit raises an error."""
         with self._lock:  # the first answer sets the labels
             scores = np.array(self._sort_scores(answer))
             self._check_probabilities(scores, answer)
@@ -156,16 +149,16 @@ class AnswerReader:
     def _check_probabilities(self, scores: Floats, answer: Answer) -> None:
         if self._activation == "none":
             return
-        shown, total = show(answer), float(scores.sum())
+        total = float(scores.sum())
         fix = "Then endpoint(..., function_to_apply={0!r}) or remote(..., activation={0!r})."
         if scores.min() < 0 or scores.max() > 1 + _ROUNDING:
             raise WrongAnswerError(
-                f"no probabilities: {shown}. Should they be analysed as they are? "
+                f"no probabilities: {show(answer)}. Should they be analysed as they are? "
                 f"{fix.format('none')}"
             )
         if self._activation == "softmax" and abs(total - 1) > _ROUNDING:
             raise WrongAnswerError(
-                f"probabilities whose sum is {total:.3g}, not 1: {shown}. Can a text have "
+                f"probabilities whose sum is {total:.3g}, not 1: {show(answer)}. Can a text have "
                 f"several labels? {fix.format('sigmoid')} Or are labels missing? Name all: "
                 f"TextExplainer(..., label_names=[...])"
             )

@@ -1,4 +1,4 @@
-"""Answers on disk, so that later runs need not ask again."""
+"""Answers on disk, so that later runs do not ask again."""
 
 import hashlib
 import json
@@ -18,11 +18,11 @@ _FORMAT = 1
 _LOCK_TIMEOUT = 60.0  # seconds for other processes to finish writing
 
 
-def cache_file(cache: str | PathLike[str]) -> Path:
+def get_cache_path(cache: str | PathLike[str]) -> Path:
     """The file itself, or the one in a directory.
 
     Example:
-        >>> cache_file("answers").as_posix(), cache_file("mine.db").as_posix()
+        >>> get_cache_path("answers").as_posix(), get_cache_path("mine.db").as_posix()
         ('answers/answers.sqlite', 'mine.db')
     """
     path = Path(cache).expanduser()
@@ -38,9 +38,6 @@ class AnswerCache:
     Args:
         path: the file; it is created with its directory if it does not exist.
         identity: distinguishes the model from others.
-
-    Raises:
-        CacheError: if the file is damaged or belongs to another program.
     """
 
     def __init__(self, path: Path, identity: str) -> None:
@@ -53,10 +50,10 @@ class AnswerCache:
             raise CacheError(f"cannot make a directory for the answer cache: {error}") from error
         with self._guard():
             self._db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, check_same_thread=False)
-            # Closed with the last user, which may be a thread that still waits for an answer.
+            # Closed when nothing uses the cache: a thread may still wait for an answer.
             weakref.finalize(self, self._db.close)
             self._create_table()
-            # A log beside the file: an answer costs one write, and readers need not wait.
+            # With a log beside the file an answer costs one write, and readers do not wait.
             self._db.execute("PRAGMA journal_mode = WAL").fetchone()
             self._db.execute("PRAGMA synchronous = NORMAL")
 

@@ -23,7 +23,6 @@ from textsobol.ledger import Cost
 Check = Callable[[Answer, str], Any]
 """Raises `WrongAnswerError` if an answer cannot be the answer for the text."""
 
-
 Job = Future[dict[str, Answer | RemoteError]]
 """One call and its retries: for each of its texts an answer, or what is wrong with it."""
 
@@ -52,12 +51,9 @@ class RemoteCost(Cost):
 
 @dataclass(frozen=True)
 class RemoteSettings:
-    """Everything that defines a `Remote`; see `remote` for what is not explained here.
+    """Everything that defines a `Remote`; see `remote`.
 
-    Attributes:
-        identity: distinguishes the model's answers from those of others in a cache.
-        retry: what happens after a failure.
-        cache: file with answers, or ``None``.
+    ``identity`` distinguishes the model's answers from those of others in a cache.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -144,8 +140,9 @@ class Request:
             running = {text: job for text in texts if (job := jobs.get(text)) and not job.done()}
             for text, job in running.items():
                 texts_of.setdefault(job, []).append(text)
-            cached = self._read_cache([text for text in texts if text not in running])
-            missing = [text for text in texts if text not in running and text not in cached]
+            others = [text for text in texts if text not in running]
+            cached = self._read_cache(others)
+            missing = [text for text in others if text not in cached]
             for start in range(0, len(missing), size):
                 chunk = missing[start : start + size]
                 job = self._state.threads.submit(self._run, chunk)
@@ -215,8 +212,8 @@ class Request:
 
     def _check_failure(self, attempt: RetryCallState) -> None:
         """Give up if a retry is useless; else make all calls wait as long as the server asks."""
-        error, texts, policy = retry.error_of(attempt), attempt.args[0], self._settings.retry
-        said, asked = retry.describe_error(error), retry.retry_after(error) or 0.0
+        error, texts, policy = retry.get_error(attempt), attempt.args[0], self._settings.retry
+        said, asked = retry.describe_error(error), retry.get_retry_after(error) or 0.0
         if isinstance(error, WrongAnswerError):
             what = f"answered with {error}"
         elif not retry.is_transient(error):

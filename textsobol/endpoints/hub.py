@@ -53,8 +53,8 @@ def endpoint(
         retries: see `remote`.
         backoff: see `remote`.
         longest_wait: see `remote`.
-        cache: see `remote`. Answers are stored under ``model`` and the settings above, not under
-            what runs there: use another cache when the model changes.
+        cache: see `remote`. Answers are stored under ``model`` and the settings above, which do
+            not say what runs there: use another cache when that changes.
         max_calls: see `remote`.
 
     Example:
@@ -72,21 +72,17 @@ def endpoint(
     if token is None and not _is_on_hub(model):
         all_headers.setdefault("authorization", None)  # a saved token is for the hub only
     options = {"provider": provider, "token": token, "headers": all_headers, "timeout": timeout}
+    parameters = {"function_to_apply": function_to_apply, "top_k": top_k}
     port = f":{address.port}" if address.port else ""
     # Without user, password and query, which may be secret.
     public_name = f"{address.hostname}{port}{address.path.rstrip('/')}"
     made = remote(
-        _Classify(model, function_to_apply, top_k, empty, **options),
+        _Classify(model, parameters, empty, **options),
         name=public_name if is_address else model,
         activation=function_to_apply or "softmax",
-        single=True,
-        concurrency=concurrency,
-        retries=retries,
-        backoff=backoff,
-        longest_wait=longest_wait,
-        cache=cache,
-        max_calls=max_calls,
-    )
+        single=True, concurrency=concurrency, retries=retries, backoff=backoff,
+        longest_wait=longest_wait, cache=cache, max_calls=max_calls,
+    )  # fmt: skip
     identity = json.dumps([model, function_to_apply, top_k, provider, empty])
     return Remote(replace(made.settings, identity=identity))
 
@@ -94,16 +90,9 @@ def endpoint(
 class _Classify(InferenceClient):
     """From a text to all of its labels."""
 
-    def __init__(
-        self,
-        model: str,
-        function_to_apply: str | None,
-        top_k: int | None,
-        empty: str,
-        **options: Any,
-    ) -> None:
+    def __init__(self, model: str, parameters: dict[str, Any], empty: str, **options: Any) -> None:
         super().__init__(model, **options)
-        self._parameters: Any = {"function_to_apply": function_to_apply, "top_k": top_k}
+        self._parameters = parameters
         self._empty = empty
 
     def __repr__(self) -> str:
@@ -114,10 +103,10 @@ class _Classify(InferenceClient):
         return [{"label": one.label, "score": one.score} for one in labels]
 
     def _inner_post(self, *args: Any, **options: Any) -> Any:
-        """The answer as the hub's own API gives it: a list with the list of a text's labels.
+        """The answer in the form of the hub's own API: a list of the list of labels.
 
-        Self-hosted endpoints often return the bare list, of which the client would keep only the
-        first label.
+        Self-hosted endpoints often return the inner list, and the client would keep only its first
+        label.
         """
         body: Any = super()._inner_post(*args, **options)
         try:

@@ -9,13 +9,13 @@ from os import PathLike
 from typing import Any
 
 from textsobol.endpoints.answers import Answer
-from textsobol.endpoints.cache import cache_file
+from textsobol.endpoints.cache import get_cache_path
 from textsobol.endpoints.client import Check, ProcessState, RemoteCost, RemoteSettings, Request
 from textsobol.endpoints.retry import RetryPolicy
 
 
 class Remote:
-    """A remote model; made by `remote` or `endpoint`, given to a `TextExplainer`.
+    """A remote model for a `TextExplainer`, made by `remote` or `endpoint`.
 
     Call it with a list of texts to get a list of answers. It can be pickled if its function can.
     """
@@ -50,7 +50,7 @@ class Remote:
         Args:
             texts: the texts, in any order; repeated ones are asked once.
             check: called with an answer and its text before the answer is kept.
-            cost: what to add calls and waits to.
+            cost: where calls and waits are counted.
             tick: called repeatedly with the number of texts that were just answered.
 
         Raises:
@@ -131,17 +131,10 @@ def remote(
     if cache is not None and name is None:
         raise ValueError("a cache needs name=: it distinguishes the answers of different models")
     name = name or str(getattr(function, "__name__", type(function).__name__))
-    return Remote(
-        RemoteSettings(
-            function=function,
-            name=name,
-            identity=name,
-            activation=activation,
-            batch=batch or (1 if single else 16),
-            single=single,
-            concurrency=concurrency,
-            retry=RetryPolicy(retries, backoff, longest_wait),
-            cache=None if cache is None else cache_file(cache),
-            max_calls=max_calls,
-        )
-    )
+    settings = RemoteSettings(
+        function, name, identity=name, activation=activation,
+        batch=batch or (1 if single else 16), single=single, concurrency=concurrency,
+        retry=RetryPolicy(retries, backoff, longest_wait),
+        cache=None if cache is None else get_cache_path(cache), max_calls=max_calls,
+    )  # fmt: skip
+    return Remote(settings)

@@ -1,7 +1,7 @@
 """When to repeat a failed call, whichever library made it.
 
-Nothing is imported for that: errors of requests, httpx, urllib, aiohttp and huggingface_hub are
-recognized by their attributes and class names.
+Errors of requests, httpx, urllib, aiohttp and huggingface_hub are recognized by their attributes
+and class names, without importing those libraries.
 """
 
 import math
@@ -31,12 +31,9 @@ _PERMANENT = {"SSLError", "SSLCertVerificationError", "OfflineModeIsEnabled"}
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Exponential backoff with jitter, which keeps clients from retrying all at once.
+    """Exponential backoff with jitter, which keeps clients from retrying all at once; see `remote`.
 
-    Attributes:
-        retries: maximum number of calls after the first one.
-        backoff: seconds before the first retry; doubled before every further one.
-        longest_wait: maximum seconds of one wait. If the server asks for more, give up.
+    If a server asks for a wait of more than ``longest_wait`` seconds, the call fails.
     """
 
     retries: int = 6
@@ -51,24 +48,24 @@ class RetryPolicy:
         """Seconds until the next call; never less than the server asks for."""
         half = {"multiplier": self.backoff / 2, "max": self.longest_wait / 2}
         own = wait_exponential(**half)(attempt) + wait_random_exponential(**half)(attempt)
-        asked = retry_after(error_of(attempt))
+        asked = get_retry_after(get_error(attempt))
         return own if asked is None else max(own, asked + self.backoff * random.random())
 
 
-def error_of(attempt: RetryCallState) -> BaseException:
-    """The error a failed attempt ended with."""
+def get_error(attempt: RetryCallState) -> BaseException:
+    """The error of a failed attempt."""
     assert attempt.outcome is not None
     error = attempt.outcome.exception()
     assert error is not None
     return error
 
 
-def status_of(error: BaseException) -> int | None:
+def get_status(error: BaseException) -> int | None:
     """The HTTP status that an error carries, or ``None``.
 
     Example:
         >>> from urllib.error import HTTPError
-        >>> status_of(HTTPError("http://a.b", 429, "slow down", None, None))
+        >>> get_status(HTTPError("http://a.b", 429, "slow down", None, None))
         429
     """
     return _find_http_error(error)[1]
@@ -81,19 +78,19 @@ def is_transient(error: BaseException) -> bool:
         >>> is_transient(TimeoutError()), is_transient(ValueError("no JSON"))
         (True, False)
     """
-    status = status_of(error)
+    status = get_status(error)
     if status is not None:
         return status in _TRANSIENT_STATUS or status >= 500
-    chain = _causes(error)
-    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
+    causes = _list_causes(error)
+    names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     if names & _PERMANENT:
         return False
-    if names & _TRANSIENT or any(isinstance(one, ConnectionError | TimeoutError) for one in chain):
+    if names & _TRANSIENT or any(isinstance(one, ConnectionError | TimeoutError) for one in causes):
         return True
-    return "URLError" in names and any(type(one) is OSError for one in chain)  # no route to host
+    return "URLError" in names and any(type(one) is OSError for one in causes)  # no route to host
 
 
-def retry_after(error: BaseException) -> float | None:
+def get_retry_after(error: BaseException) -> float | None:
     """Seconds that the server asks to wait, or ``None`` when it does not say."""
     found, _ = _find_http_error(error)
     for holder in (getattr(found, "response", None), found):
@@ -115,7 +112,7 @@ def describe_error(error: BaseException) -> str:
 
 def suggest_fix(error: BaseException, texts: Sequence[str]) -> str:
     """What a person can do if the server refused a call, as the end of a message."""
-    status = status_of(error)
+    status = get_status(error)
     if status in (401, 403):
         return "; is the token right?"
     if status in (404, 405):
@@ -125,8 +122,8 @@ def suggest_fix(error: BaseException, texts: Sequence[str]) -> str:
     return ""
 
 
-def _causes(error: BaseException) -> list[BaseException]:
-    """The error and those it was raised from, or while handling; libraries wrap errors."""
+def _list_causes(error: BaseException) -> list[BaseException]:
+    """The error and those that it wraps."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:
@@ -139,7 +136,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _find_http_error(error: BaseException) -> tuple[BaseException | None, int | None]:
     """The first of the causes that carries an HTTP status, and the status."""
-    for cause in _causes(error):
+    for cause in _list_causes(error):
         for holder in (getattr(cause, "response", None), cause):
             for name in ("status_code", "status", "code"):
                 value = getattr(holder, name, None)
@@ -165,9 +162,7 @@ def _read_body(error: BaseException) -> str:
     try:
         if response is not None:
             return str(response.text)
-        if hasattr(error, "read"):
-            with error:  # type: ignore[attr-defined]  # urllib's is an open file
-                return bytes(error.read()).decode("utf-8", "replace")
-    except Exception:  # a body that was not read in time is gone; the error itself is shown
+        with error:  # type: ignore[attr-defined]  # urllib's is an open file
+            return bytes(error.read()).decode("utf-8", "replace")  # type: ignore[attr-defined]
+    except Exception:  # without a body, or one not read in time: the error itself is shown
         return ""
-    return ""

@@ -1,12 +1,12 @@
-"""Image classifiers of every kind, seen as one: pictures to outputs."""
+"""Image classifiers of every kind behind one interface: pictures in, outputs out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,68 +21,42 @@ _LARGEST_BATCH = 64
 _CPU_PIXELS = 4 * 224 * 224
 
 
-class ImageClassifier(Protocol):
-    """What an explainer needs to know of a model."""
-
-    @property
-    def name(self) -> str:
-        """How the model is called in an explanation."""
-
-    @property
-    def activation(self) -> str:
-        """How outputs become what is shown; see `outputs.probabilities`."""
-
-    def prepared(self, image: Any) -> Tensor:
-        """The picture as the model takes it ``(1, channels, height, width)``."""
-
-    def usual_batch(self, picture: Tensor) -> int:
-        """How many pictures of that size are best forwarded together."""
-
-    def outputs(self, pictures: Tensor) -> Floats:
-        """Prepared pictures ``(rows, channels, height, width)`` to outputs ``(rows, labels)``."""
-
-    def labels(self, n_outputs: int) -> list[str]:
-        """Names of the outputs."""
-
-
 @dataclass(frozen=True)
 class TorchClassifier:
-    """A torch module that takes a batch of pictures.
+    """A torch module, or a model of transformers, that takes a batch of pictures.
 
     Attributes:
-        model: the module, or a model of transformers.
-        activation: how its outputs become probabilities.
-        name: how it is called.
+        activation: how outputs become what is shown; see `outputs.compute_probabilities`.
         label_names: names of its outputs, or ``None``.
-        prepare: from a picture to what the model takes; by default `as_tensor`.
+        preprocess: from a picture to what the model takes; by default `as_tensor`.
     """
 
     model: Any
     activation: str
     name: str
     label_names: Sequence[str] | None
-    prepare: Callable[[Any], Any] | None
+    preprocess: Callable[[Any], Any] | None
 
-    def prepared(self, image: Any) -> Tensor:
-        """The picture, on the model's device and in its precision."""
-        tensor = as_tensor(image) if self.prepare is None else as_tensor(self.prepare(image))
+    def prepare(self, image: Any) -> Tensor:
+        """The picture ``(1, channels, height, width)``, on the model's device and in its dtype."""
+        tensor = as_tensor(image if self.preprocess is None else self.preprocess(image))
         parameter = next(iter(self.model.parameters()), None)
         return tensor if parameter is None else tensor.to(parameter.device, parameter.dtype)
 
-    def usual_batch(self, picture: Tensor) -> int:
-        """Few on a CPU: their maps stay in memory that is used again and again."""
+    def choose_batch(self, picture: Tensor) -> int:
+        """How many pictures to forward together; few on a CPU, whose caches then hold them."""
         if picture.device.type != "cpu":
             return _LARGEST_BATCH
         height, width = picture.shape[2:]
         return int(min(_LARGEST_BATCH, max(1, _CPU_PIXELS // (height * width))))
 
     def outputs(self, pictures: Tensor) -> Floats:
-        """Outputs, in smaller batches where memory runs out."""
+        """Outputs ``(rows, labels)``, in smaller batches where memory runs out."""
         import torch
 
         try:
             with in_evaluation(self.model), torch.inference_mode():
-                returned = forwarded(self.model, pictures)
+                returned = forward(self.model, pictures)
         except Exception as error:
             if not is_out_of_memory(error) or len(pictures) == 1:
                 raise
@@ -93,16 +67,12 @@ class TorchClassifier:
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, those of the model's configuration, or numbers."""
-        names = self.label_names
-        if names is None:
-            config = getattr(self.model, "config", None)
-            known = getattr(config, "id2label", None) or {}
-            return [str(known.get(k, k)) for k in range(n_outputs)]
-        return _checked_names(names, n_outputs)
+        known = getattr(getattr(self.model, "config", None), "id2label", None) or {}
+        return _name_labels(self.label_names, n_outputs, known)
 
 
-def forwarded(model: Any, pictures: Tensor) -> Tensor:
-    """Outputs of a module ``(rows, labels)``, with gradients where they are wanted."""
+def forward(model: Any, pictures: Tensor) -> Tensor:
+    """Outputs of a module ``(rows, labels)``, with gradients unless torch's are off."""
     returned = model(pictures)
     logits: Tensor = getattr(returned, "logits", returned)
     return logits.reshape(len(pictures), -1)
@@ -117,12 +87,12 @@ class ImageFunction:
     label_names: Sequence[str] | None
     activation: str = "none"
 
-    def prepared(self, image: Any) -> Tensor:
+    def prepare(self, image: Any) -> Tensor:
         """The picture, as it is."""
         return as_tensor(image)
 
-    def usual_batch(self, picture: Tensor) -> int:
-        """Many: where the function runs them is not known."""
+    def choose_batch(self, picture: Tensor) -> int:
+        """Many: on which device the function runs is not known."""
         return _LARGEST_BATCH
 
     def outputs(self, pictures: Tensor) -> Floats:
@@ -140,9 +110,10 @@ class ImageFunction:
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, or numbers."""
-        if self.label_names is None:
-            return [str(k) for k in range(n_outputs)]
-        return _checked_names(self.label_names, n_outputs)
+        return _name_labels(self.label_names, n_outputs, {})
+
+
+ImageClassifier = TorchClassifier | ImageFunction
 
 
 def as_image_classifier(
@@ -156,7 +127,7 @@ def as_image_classifier(
     import torch
 
     if isinstance(model, str | PathLike):
-        model = _loaded(model)
+        model = _load(model)
     if hasattr(model, "image_processor") and hasattr(model, "model"):  # a pipeline
         processor = model.image_processor
 
@@ -166,9 +137,9 @@ def as_image_classifier(
         inner = model.model
         is_multi = getattr(inner.config, "problem_type", None) == "multi_label_classification"
         how = "sigmoid" if is_multi else "softmax"
-        return TorchClassifier(inner, how, _name_of(inner), labels, preprocess or prepare)
+        return TorchClassifier(inner, how, _get_name(inner), labels, preprocess or prepare)
     if isinstance(model, torch.nn.Module):
-        return TorchClassifier(model, activation, _name_of(model), labels, preprocess)
+        return TorchClassifier(model, activation, _get_name(model), labels, preprocess)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
         return ImageFunction(model, name, labels)
@@ -178,29 +149,33 @@ def as_image_classifier(
     )
 
 
-def _loaded(place: str | PathLike[str]) -> Any:
+def _load(path: str | PathLike[str]) -> Any:
     """The pipeline of a directory or hub id."""
     from transformers import pipeline
 
-    where = str(place)
-    said = f"cannot load an image classifier from {where!r}:"
-    if where.startswith(("/", ".", "~")) and not Path(where).expanduser().is_dir():
-        raise ValueError(f"{said} there is no such directory")
+    path = str(path)
+    problem = f"cannot load an image classifier from {path!r}:"
+    if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
+        raise ValueError(f"{problem} there is no such directory")
     try:
-        return pipeline("image-classification", model=where)
+        return pipeline("image-classification", model=path)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ValueError(
-            f"{said} {str(error).strip().splitlines()[0]} Give a directory written by "
+            f"{problem} {str(error).strip().splitlines()[0]} Give a directory written by "
             f"save_pretrained, with its preprocessor_config.json, or the id of a model on the hub"
         ) from error
 
 
-def _checked_names(names: Sequence[str], n_outputs: int) -> list[str]:
+def _name_labels(
+    names: Sequence[str] | None, n_outputs: int, known: Mapping[int, str]
+) -> list[str]:
+    if names is None:
+        return [str(known.get(k, k)) for k in range(n_outputs)]
     if len(names) != n_outputs:
         raise ValueError(f"{len(names)} labels were named, but the model gives {n_outputs} scores")
     return list(names)
 
 
-def _name_of(model: Any) -> str:
+def _get_name(model: Any) -> str:
     path = str(getattr(getattr(model, "config", None), "_name_or_path", "") or "")
     return path.rstrip("/").rsplit("/", 1)[-1] or type(model).__name__

@@ -10,9 +10,9 @@ from textsobol.driver import run
 from textsobol.image.classifiers import as_image_classifier
 from textsobol.image.explanation import ImageExplanation, RegionScores
 from textsobol.image.masked_model import MaskedImageModel
-from textsobol.image.perturbations import Perturbation, perturbation_named
-from textsobol.image.pictures import as_seen, loaded
-from textsobol.image.regions import Regions, grid_regions, segment_regions
+from textsobol.image.perturbations import Perturbation, make_perturbation
+from textsobol.image.pictures import load_picture, show_prepared
+from textsobol.image.regions import Regions, make_grid, make_segments
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, Method, Scale, find_method
 from textsobol.methods.method import record
@@ -149,7 +149,7 @@ class ImageExplainer:
         """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
         start = time.perf_counter()
         method = find_method(method).for_pictures(has_budget=budget is not None)
-        image = loaded(image)
+        image = load_picture(image)
         # A map of pixels, unless larger regions are asked for.
         pixels = method.scores_pixels and segments is None
         model = self._mask(image, segments, pixels=pixels)
@@ -164,7 +164,7 @@ class ImageExplainer:
         expect(budget or method.expected_masks(n_regions))
         found = yield from method.attribute(model.problem(target), budget=budget, seed=seed)
         return ImageExplanation(
-            image=as_seen(image, model.picture),
+            image=show_prepared(image, model.picture),
             regions=model.regions,
             scores=_region_scores(found, model.labels),
             probabilities=model.probabilities,
@@ -198,13 +198,13 @@ class ImageExplainer:
                 perturbation.
             targets: see `__call__`.
         """
-        model = self._mask(loaded(image), segments, pixels=pixels, baseline=baseline)
+        model = self._mask(load_picture(image), segments, pixels=pixels, baseline=baseline)
         return run(model.predict(targets))
 
     def _mask(
         self, image: Any, segments: Any, *, pixels: bool = False, baseline: Any = None
     ) -> MaskedImageModel:
-        picture = self._classifier.prepared(image)
+        picture = self._classifier.prepare(image)
         perturbation, filling = self._perturbation, self._baseline
         if baseline is not None:
             perturbation, filling = "inpaint", baseline
@@ -212,16 +212,16 @@ class ImageExplainer:
             self._classifier,
             picture,
             self._regions(segments, pixels, *picture.shape[2:]),
-            perturbation_named(perturbation, picture, filling),
+            make_perturbation(perturbation, picture, filling),
             score=self._score,
-            batch=self._batch or self._classifier.usual_batch(picture),
+            batch=self._batch or self._classifier.choose_batch(picture),
         )
 
     def _regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
         if segments is not None:
-            return segment_regions(segments, height, width)
+            return make_segments(segments, height, width)
         grid = (height, width) if pixels else self._grid
-        return grid_regions(grid, height, width, self._upsampling)
+        return make_grid(grid, height, width, self._upsampling)
 
     def _settings(self, model: MaskedImageModel) -> dict[str, Any]:
         named = isinstance(self._perturbation, str)

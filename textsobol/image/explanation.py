@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.image.regions import Regions, grid_regions
+from textsobol.image.pictures import as_data_uri, from_data_uri
+from textsobol.image.regions import Regions, make_grid
 from textsobol.labels import checked_label
 from textsobol.sobol.arrays import Array, Floats
 
@@ -20,7 +21,7 @@ KINDS = ("score", "total", "first", "interaction", "error")
 
 @dataclass(frozen=True, eq=False)
 class RegionScores:
-    """What the regions did to one label; arrays are ``(regions,)``, ``None`` where not told.
+    """What the regions did to one label; arrays are ``(regions,)``, ``None`` where not known.
 
     Attributes:
         score: what ranks and colours a region: the signed total index, or a method's own score.
@@ -42,7 +43,7 @@ class RegionScores:
             return np.asarray(self.of_kind("total") - self.of_kind("first"))
         values: Floats | None = getattr(self, kind)
         if values is None:
-            raise ValueError(f"this method does not tell {kind!r}; it tells 'score'")
+            raise ValueError(f"this method does not give {kind!r}, only 'score'")
         return values
 
 
@@ -55,7 +56,7 @@ class ImageExplanation:
         regions: which pixels belong together, in the size that the model sees.
         scores: by label.
         probabilities: what the classifier says of the whole picture, by label.
-        label: the label that is looked at.
+        label: the label that is explained.
         cost: forward passes, seconds.
         settings: model, method and everything else that made this explanation.
     """
@@ -79,11 +80,11 @@ class ImageExplanation:
         return tuple(self.scores)
 
     def for_label(self, name: str) -> ImageExplanation:
-        """The same explanation, looked at for another label."""
+        """The same explanation for another label."""
         return replace(self, label=checked_label(name, self.labels, self.probabilities))
 
     def map(self, kind: str = "score", *, size: str = "grid") -> Floats:
-        """The map of the label looked at.
+        """The map of the label that is explained.
 
         Args:
             kind: ``score``, ``total``, ``first``, ``interaction`` (total minus first) or ``error``.
@@ -98,29 +99,24 @@ class ImageExplanation:
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values; the picture itself is left out, and so are segments."""
         grid = self.regions.grid
+        scores = {
+            label: {k: None if v is None else v.tolist() for k, v in vars(own).items()}
+            for label, own in self.scores.items()
+        }
         return {
             "schema": SCHEMA,
-            "prediction": {
-                "label": self.prediction,
-                "probabilities": dict(self.probabilities),
-            },
+            "prediction": {"label": self.prediction, "probabilities": dict(self.probabilities)},
             "label": self.label,
             "grid": None if grid is None else list(grid),
             "upsampling": self.regions.upsampling,
             "size": list(self.regions.of_pixel.shape),
-            "scores": {
-                label: {
-                    name: None if values is None else values.tolist()
-                    for name, values in vars(own).items()
-                }
-                for label, own in self.scores.items()
-            },
+            "scores": scores,
             "cost": dict(self.cost),
             "settings": dict(self.settings),
         }
 
     def save(self, path: str | Path, *kinds: str) -> None:
-        """Write the explanation to a file; the suffix says how.
+        """Write the explanation to a file of the kind that its suffix names.
 
         ``.npz`` and ``.json`` hold everything, and `load` reads them again. ``.png``, ``.svg`` and
         ``.pdf`` are plots and need matplotlib.
@@ -132,16 +128,13 @@ class ImageExplanation:
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix == ".json":
-            from textsobol.image.pictures import as_data_uri
-
             segments = self.regions.of_pixel.tolist() if self.regions.grid is None else None
             whole = {**self.to_dict(), "segments": segments, "image": as_data_uri(self.image)}
             path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
         elif suffix == ".npz":
-            about = json.dumps(self.to_dict(), ensure_ascii=False)
-            np.savez_compressed(
-                path, image=self.image, regions=self.regions.of_pixel, about=np.array(about)
-            )
+            about = np.array(json.dumps(self.to_dict(), ensure_ascii=False))
+            regions = self.regions.of_pixel
+            np.savez_compressed(path, image=self.image, regions=regions, about=about)
         elif suffix in (".png", ".svg", ".pdf"):
             from textsobol.render.overlays import save_overlay
 
@@ -154,9 +147,12 @@ class ImageExplanation:
     def load(cls, path: str | Path) -> ImageExplanation:
         """Read what `save` wrote as ``.npz`` or ``.json``."""
         path = Path(path)
-        if path.suffix.lower() == ".json":
-            from textsobol.image.pictures import from_data_uri
-
+        suffix = path.suffix.lower()
+        if suffix == ".npz":
+            with np.load(path, allow_pickle=False) as file:
+                data = _check_schema(json.loads(str(file["about"])))
+                image, segments = file["image"], file["regions"]
+        elif suffix == ".json":
             try:
                 data = json.loads(path.read_text(encoding="utf-8"))
             except json.JSONDecodeError as error:
@@ -165,17 +161,12 @@ class ImageExplanation:
                 raise ValueError(f"{path} is no explanation of a picture")
             _check_schema(data)
             image, segments = from_data_uri(data["image"]), data["segments"]
-        elif path.suffix.lower() != ".npz":
-            raise ValueError(f"{path}: explanations are read from .npz and .json")
         else:
-            with np.load(path, allow_pickle=False) as file:
-                data = json.loads(str(file["about"]))
-                _check_schema(data)
-                image, segments = file["image"], file["regions"]
+            raise ValueError(f"{path}: explanations are read from .npz and .json")
         return cls(
             image=image,
-            regions=_regions(data, segments),
-            scores={label: _region_scores(own) for label, own in data["scores"].items()},
+            regions=_read_regions(data, segments),
+            scores={label: _read_scores(own) for label, own in data["scores"].items()},
             probabilities=data["prediction"]["probabilities"],
             label=data["label"],
             cost=data["cost"],
@@ -202,14 +193,12 @@ class ImageExplanation:
         show_picture(self, Console())
 
     def __repr__(self) -> str:
-        down, across = np.unravel_index(
-            int(np.argmax(self.map(size="grid"))), self.map(size="grid").shape
-        )
+        values = self.map()
+        down, across = np.unravel_index(int(np.argmax(values)), values.shape)
         place = "row, column" if self.regions.grid else "pixel"
-        value = self.probabilities[self.label]
         return (
-            f"ImageExplanation({self.label} {value:.3f}: strongest at {place} "
-            f"({down}, {across}); {self.regions.number} regions)"
+            f"ImageExplanation({self.label} {self.probabilities[self.label]:.3f}: strongest at "
+            f"{place} ({down}, {across}); {self.regions.number} regions)"
         )
 
     def _repr_html_(self) -> str:
@@ -218,21 +207,21 @@ class ImageExplanation:
         return overlay_html(self)
 
 
-def _check_schema(data: Mapping[str, Any]) -> None:
+def _check_schema(data: dict[str, Any]) -> dict[str, Any]:
     if data.get("schema") != SCHEMA:
         raise ValueError(
             f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
         )
+    return data
 
 
-def _regions(data: Mapping[str, Any], segments: Any) -> Regions:
+def _read_regions(data: Mapping[str, Any], segments: Any) -> Regions:
     if data["grid"] is None:
         return Regions(np.asarray(segments, dtype=np.int64), None)
-    down, across = data["grid"]
-    height, width = data["size"]
-    return grid_regions((down, across), height, width, data["upsampling"])
+    (down, across), (height, width) = data["grid"], data["size"]
+    return make_grid((down, across), height, width, data["upsampling"])
 
 
-def _region_scores(data: Mapping[str, Any]) -> RegionScores:
+def _read_scores(data: Mapping[str, Any]) -> RegionScores:
     arrays: dict[str, Any] = {k: None if v is None else np.array(v) for k, v in data.items()}
     return RegionScores(**arrays)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from textsobol import ledger
 from textsobol.errors import BlackBoxError
-from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forwarded
+from textsobol.image.classifiers import ImageClassifier, TorchClassifier, forward
 from textsobol.image.perturbations import Perturbation
 from textsobol.image.regions import Regions
 from textsobol.inference import in_evaluation
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Differentiable
-from textsobol.outputs import analysed_tensor
+from textsobol.outputs import compute_score_tensor
 from textsobol.sobol.arrays import Array, Integers
 from textsobol.steps import Forwarded, Tick
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 class MaskedImageModel(MaskedClassifier):
     """One picture and one classifier; see `MaskedClassifier`.
 
-    Perturbed pictures are made a batch at a time and forgotten: memory does not grow with the
-    number of masks.
+    Perturbed pictures exist for one batch at a time: memory does not grow with the number of masks.
 
     Attributes:
         picture: as the model takes it ``(1, channels, height, width)``.
@@ -51,10 +50,7 @@ class MaskedImageModel(MaskedClassifier):
         self._perturb = perturb
         self._batch = batch
         super().__init__(
-            regions.number,
-            activation=classifier.activation,
-            score=score,
-            names=classifier.labels,
+            regions.number, activation=classifier.activation, score=score, names=classifier.labels
         )
 
     def inputs(self, masks: Array) -> Sequence[Any]:
@@ -62,7 +58,7 @@ class MaskedImageModel(MaskedClassifier):
         return list(masks)
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """The same for masks of truth values and of numbers that leave the same picture."""
+        """Equal for a mask of truth values and the same mask in numbers 0 and 1."""
         return [
             key
             if mask.dtype == bool or not np.isin(mask, (0, 1)).all()
@@ -75,7 +71,10 @@ class MaskedImageModel(MaskedClassifier):
         import torch
 
         found = []
-        for batch in self._perturbed(np.asarray(masks)):
+        for start in range(0, len(masks), self._batch):
+            values = torch.from_numpy(np.asarray(masks[start : start + self._batch], np.float32))
+            spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
+            batch = self._perturb(self.picture, spread)
             # Convolutions are faster where the channels of a pixel lie side by side.
             ordered = batch.contiguous(memory_format=torch.channels_last)
             found.append(self._classifier.outputs(ordered))
@@ -93,8 +92,8 @@ class MaskedImageModel(MaskedClassifier):
             _, channels, height, width = self.picture.shape
             pictures = inputs.transpose(1, 2).reshape(-1, channels, height, width)
             with in_evaluation(network):
-                outputs = forwarded(network, pictures)
-            return analysed_tensor(outputs, self._activation, self._score, self._chosen)
+                outputs = forward(network, pictures)
+            return compute_score_tensor(outputs, self._activation, self._score, self._chosen)
 
         return lambda: Differentiable(
             forward=lambda inputs: through(classifier.model, inputs),
@@ -110,7 +109,7 @@ class MaskedImageModel(MaskedClassifier):
         return self.regions.grid
 
     def levels(self) -> Sequence[Integers]:
-        """Squares of cells; segments have no order that tells what belongs together."""
+        """Squares of cells; segments have no order by which to group them."""
         if self.regions.grid is None:
             return ()
         down, across = np.indices(self.regions.grid).reshape(2, -1)
@@ -121,11 +120,3 @@ class MaskedImageModel(MaskedClassifier):
         channels, height, width = self.picture.shape[1:]
         said = f"{error} (picture of {height} x {width} pixels, {channels} channels)"
         return BlackBoxError(said, error.mask)
-
-    def _perturbed(self, masks: Array) -> Iterator[Tensor]:
-        import torch
-
-        for start in range(0, len(masks), self._batch):
-            values = torch.from_numpy(np.asarray(masks[start : start + self._batch], np.float32))
-            spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
-            yield self._perturb(self.picture, spread)

@@ -1,4 +1,4 @@
-"""What happens to a region that is left out, wholly or in part."""
+"""What happens to a region that is left out, completely or in part."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _BLURS = 5  # strengths between which blur is interpolated
 _STRONGEST = 10.0  # pixels
 
 
-def perturbation_named(name: str | Perturbation, image: Tensor, baseline: Any) -> Perturbation:
-    """The perturbation of one picture; what depends on the picture alone is prepared here.
+def make_perturbation(name: str | Perturbation, image: Tensor, baseline: Any) -> Perturbation:
+    """The perturbation of one picture.
 
     Args:
         name: ``inpaint`` mixes in the baseline; ``blur`` blurs, the more the lower the mask;
             ``amplitude`` darkens towards zero; or a function.
         image: the picture ``(1, channels, height, width)``.
         baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture, by channel), a number, one
-            number a channel, or a picture: an array with its channels last or a tensor with
-            them first.
+            number per channel, or a picture: an array with channels last or a tensor with
+            channels first.
     """
     if callable(name):
         return name
@@ -36,12 +36,12 @@ def perturbation_named(name: str | Perturbation, image: Tensor, baseline: Any) -
         raise ValueError(f"unknown perturbation {name!r}; known: {', '.join(PERTURBATIONS)}")
     if name == "blur":
         return _blur(image)
-    filling = baseline_of(baseline if name == "inpaint" else "zero", image)
+    filling = make_baseline(baseline if name == "inpaint" else "zero", image)
     return lambda picture, masks: picture * masks + filling * (1 - masks)
 
 
-def baseline_of(baseline: Any, image: Tensor) -> Tensor:
-    """What stands in for pixels: something that has the picture's shape, or spreads to it."""
+def make_baseline(baseline: Any, image: Tensor) -> Tensor:
+    """What replaces pixels: of the picture's shape, or broadcast to it."""
     import torch
 
     if isinstance(baseline, str):
@@ -72,21 +72,20 @@ def _blur(image: Tensor) -> Perturbation:
     import torch
 
     strengths = torch.linspace(0, 1, _BLURS)
-    levels = torch.cat([_blurred(image, float(s) * _STRONGEST) for s in strengths])
+    levels = torch.cat([_blur_evenly(image, float(s) * _STRONGEST) for s in strengths])
 
     def perturb(picture: Tensor, masks: Tensor) -> Tensor:
-        # How blurred, in levels: between two of them the picture is mixed.
+        # Between two levels of blur the pictures are mixed.
         at = (1 - masks) * (_BLURS - 1)
         result = torch.zeros_like(picture).expand(len(masks), -1, -1, -1).clone()
         for level in range(_BLURS):
-            weight = (1 - (at - level).abs()).clamp(min=0)
-            result += weight * levels[level]
+            result += (1 - (at - level).abs()).clamp(min=0) * levels[level]
         return result
 
     return perturb
 
 
-def _blurred(image: Tensor, sigma: float) -> Tensor:
+def _blur_evenly(image: Tensor, sigma: float) -> Tensor:
     """A Gaussian blur; the edges are continued, not darkened."""
     import torch
     from torch.nn.functional import conv2d, pad

@@ -1,4 +1,4 @@
-"""Pictures of any kind as tensors, and back as something to look at."""
+"""Pictures of any kind as tensors for models, and as 8-bit pictures to show."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def as_tensor(image: Any) -> Tensor:
         tensor = image.detach()
         if tensor.ndim == 4 and len(tensor) == 1:
             tensor = tensor[0]
-        if tensor.ndim == 2:
-            tensor = tensor[None]
+        tensor = tensor[None] if tensor.ndim == 2 else tensor
     else:
         array = np.asarray(image)
         if array.dtype.kind not in "biuf":
@@ -57,7 +56,7 @@ def as_tensor(image: Any) -> Tensor:
     return tensor[None]
 
 
-def to_look_at(image: Any) -> Array:
+def to_8_bits(image: Any) -> Array:
     """The picture in 8 bits ``(height, width, 3)``, whatever its numbers mean."""
     if hasattr(image, "convert"):
         return np.asarray(image.convert("RGB"), dtype=np.uint8)
@@ -73,7 +72,7 @@ def as_photo(image: Any) -> Any:
     """A picture as PIL has it, in RGB, for processors that take photos only.
 
     Raises:
-        ValueError: when numbers are neither in 8 bits nor from 0 to 1: what they mean is not known.
+        ValueError: when numbers are neither in 8 bits nor from 0 to 1: their meaning is unknown.
     """
     if hasattr(image, "convert"):
         return image.convert("RGB")
@@ -83,41 +82,39 @@ def as_photo(image: Any) -> Any:
             f"a pipeline prepares photos by itself: give a PIL picture, numbers in 8 bits, or "
             f"numbers from 0 to 1, not from {float(values.min()):g} to {float(values.max()):g}"
         )
-    return _pillow("giving an array to a pipeline").fromarray(to_look_at(image))
+    return _import_pillow("giving an array to a pipeline").fromarray(to_8_bits(image))
 
 
-def as_seen(image: Any, prepared: Tensor) -> Array:
-    """The picture in 8 bits as the model sees it: cut out and scaled, in its own colours.
+def show_prepared(image: Any, prepared: Tensor) -> Array:
+    """The picture in 8 bits as the model sees it: cropped and scaled, in its own colours.
 
     Args:
         image: as it was given.
-        prepared: what the model takes ``(1, channels, height, width)``. How its numbers came
-            about is not known; mean and spread of every channel are brought back to the picture's.
+        prepared: what the model takes ``(1, channels, height, width)``. How it was normalised is
+            not known: every channel gets the mean and standard deviation of the picture's.
     """
-    whole = to_look_at(image)
+    whole = to_8_bits(image)
     values = prepared[0].double().cpu().numpy().transpose(1, 2, 0)
     if values.shape[2] != 3:
-        # Other channels than colours; as they were given, unless they were cut.
-        return whole if whole.shape[:2] == values.shape[:2] else to_look_at(prepared)
-    across = (0, 1)
-    spread = np.where(values.std(across) > 0, values.std(across), 1.0)
-    coloured = (values - values.mean(across)) / spread * whole.std(across) + whole.mean(across)
-    # Where nothing was cut or scaled this is the picture itself, but for rounding.
+        # Channels that are not colours: shown as they were given, unless cropped.
+        return whole if whole.shape[:2] == values.shape[:2] else to_8_bits(prepared)
+    pixels = (0, 1)
+    spread = np.where(values.std(pixels) > 0, values.std(pixels), 1.0)
+    coloured = (values - values.mean(pixels)) / spread * whole.std(pixels) + whole.mean(pixels)
+    # Where nothing was cropped or scaled this is the picture itself, except for rounding.
     return np.asarray(np.clip(np.round(coloured), 0, 255), dtype=np.uint8)
 
 
-def loaded(image: Any) -> Any:
-    """A file as a picture; PIL pictures are turned as the camera has noted, others as they are."""
+def load_picture(image: Any) -> Any:
+    """A picture from a file, or the one given; PIL pictures are rotated as the camera noted."""
     if isinstance(image, str | PathLike):
         try:
-            with _pillow("reading picture files").open(image) as file:
-                return _upright(file).convert("RGB")
+            with _import_pillow("reading picture files").open(image) as file:
+                return load_picture(file).convert("RGB")
         except OSError as error:
             raise ValueError(f"cannot read the picture {str(image)!r}: {error}") from error
-    return _upright(image) if hasattr(image, "getexif") else image
-
-
-def _upright(image: Any) -> Any:
+    if not hasattr(image, "getexif"):
+        return image
     from PIL import ImageOps
 
     return ImageOps.exif_transpose(image)
@@ -126,19 +123,21 @@ def _upright(image: Any) -> Any:
 def as_data_uri(image: Array) -> str:
     """A picture in 8 bits as text, without loss."""
     buffer = io.BytesIO()
-    _pillow("saving a picture").fromarray(image).save(buffer, format="png")
+    _import_pillow("saving a picture").fromarray(image).save(buffer, format="png")
     return _PNG + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def from_data_uri(text: str) -> Array:
-    """What `as_data_uri` was given."""
+    """The picture from text that `as_data_uri` made."""
     if not text.startswith(_PNG):
         raise ValueError("the picture of the explanation is not a PNG data URI")
-    with _pillow("reading a picture").open(io.BytesIO(base64.b64decode(text[len(_PNG) :]))) as file:
+    with _import_pillow("reading a picture").open(
+        io.BytesIO(base64.b64decode(text[len(_PNG) :]))
+    ) as file:
         return np.asarray(file.convert("RGB"), dtype=np.uint8)
 
 
-def _pillow(what: str) -> Any:
+def _import_pillow(what: str) -> Any:
     try:
         from PIL import Image
     except ImportError as error:

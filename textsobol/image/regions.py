@@ -1,8 +1,8 @@
-"""Regions of a picture that come and go: the cells of a grid, or segments of any shape."""
+"""Regions of a picture, which are its features: cells of a grid, or segments of any shape."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,20 +57,20 @@ class Regions:
         """Values ``(regions,)`` as a smooth map ``(height, width)``; segments keep their shape."""
         import torch
 
-        values = np.asarray(values, dtype=float)
         if self.grid is None:
-            return values[self.of_pixel]
-        smooth = Regions(self.of_pixel, self.grid, "bilinear")
-        return np.asarray(smooth.spread(torch.tensor(values)[None])[0, 0].numpy())
+            return self.as_map(values)
+        smooth = replace(self, upsampling="bilinear")
+        spread = smooth.spread(torch.tensor(np.asarray(values, dtype=float))[None])
+        return np.asarray(spread[0, 0].numpy())
 
 
-def grid_regions(
+def make_grid(
     grid: tuple[int, int], height: int, width: int, upsampling: str = "nearest"
 ) -> Regions:
     """The cells of a grid, from the upper left, row by row.
 
     Example:
-        >>> grid_regions((2, 2), 2, 4).of_pixel
+        >>> make_grid((2, 2), 2, 4).of_pixel
         array([[0, 0, 1, 1],
                [2, 2, 3, 3]])
     """
@@ -89,11 +89,11 @@ def grid_regions(
     return Regions((rows[:, None] * across + columns[None]).astype(np.int64), grid, upsampling)
 
 
-def segment_regions(segments: Any, height: int, width: int) -> Regions:
+def make_segments(segments: Any, height: int, width: int) -> Regions:
     """Segments of any shape, from a map with a number for every pixel.
 
     Example:
-        >>> segment_regions([[7, 7, 3]], 1, 3).of_pixel
+        >>> make_segments([[7, 7, 3]], 1, 3).of_pixel
         array([[1, 1, 0]])
     """
     segments = np.asarray(segments)

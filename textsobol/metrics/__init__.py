@@ -1,7 +1,7 @@
 """How good an explanation is, and how much two of them agree."""
 
 from textsobol.metrics.agreement import rank_correlation, spearman
-from textsobol.metrics.consistency import convergence, randomised, stability
+from textsobol.metrics.consistency import convergence, randomise, stability
 from textsobol.metrics.faithfulness import METRICS, Faithfulness, Metric, faithfulness
 from textsobol.metrics.pixels import PixelFaithfulness, pixel_faithfulness, points_at
 
@@ -14,7 +14,7 @@ __all__ = [
     "faithfulness",
     "pixel_faithfulness",
     "points_at",
-    "randomised",
+    "randomise",
     "rank_correlation",
     "spearman",
     "stability",

@@ -17,16 +17,14 @@ def rank_correlation(
 ) -> float:
     """Spearman's rank correlation of the signed scores of the words that both have scored.
 
-    1 when both put the words in the same order from "speaks most for the label" to "speaks
-    most against it", -1 when the order is reversed, NaN when fewer than two words are common or
-    one explanation scores all of them alike.
-
-    Where one of the methods does not tell for from against, sizes are compared.
+    1 when the words are in the same order, -1 when the order is reversed, NaN when both share fewer
+    than two words or one gives all words the same score. Absolute scores are compared where one
+    of the methods has no signs.
 
     Args:
         one: an explanation.
         other: another one of the same text.
-        label: the label whose scores are compared; by default the one that ``one`` looks at.
+        label: the label whose scores are compared; by default the one that ``one`` explains.
 
     Example:
         >>> from textsobol import TextExplainer

@@ -1,4 +1,4 @@
-"""Does an explanation stay the same when it should, and change when it should?"""
+"""Whether an explanation stays the same, or changes, where it should."""
 
 from __future__ import annotations
 
@@ -35,48 +35,40 @@ def convergence(explain: Explain, budgets: Sequence[int], converged: Floats) -> 
     return [spearman(explain(budget), converged) for budget in budgets]
 
 
-def randomised(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
-    """A copy of a torch model, more and more of it random, from its output to its input.
+def randomise(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
+    """Make a copy of a torch model more and more random, from its output to its input.
 
-    The check of Adebayo et al. (2018): an explanation that does not change has not looked at the
-    weights. Every parameter is drawn anew from a normal distribution with its own mean and
-    standard deviation. The model itself is not changed.
+    The check of Adebayo et al. (2018): an explanation that does not change does not depend on the
+    weights. Every parameter is sampled from a normal distribution with its own mean and standard
+    deviation. The model itself is not changed.
 
     Yields:
-        What has just become random, and the copy: the same one every time.
+        The part that has just become random, and the copy: the same one every time.
     """
     import torch
 
     model = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(seed)
-    names = [name for name, _ in model.named_parameters()]
-    for stage in reversed(_stages(names)):
+    layers: dict[str, list[Any]] = {}  # in the order of their parameters, from input to output
+    for name, parameter in model.named_parameters():
+        layers.setdefault(_name_layer(name), []).append(parameter)
+    for layer, parameters in reversed(layers.items()):
         with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if _stage_of(name) != stage:
-                    continue
+            for parameter in parameters:
                 noise = torch.randn(parameter.shape, generator=generator).to(parameter)
                 spread = parameter.std(correction=0)
                 parameter.copy_(noise * spread + parameter.mean())
-        yield stage, model
+        yield layer, model
 
 
-def _stages(names: Sequence[str]) -> list[str]:
-    """Parts of a model, from its input to its output, in the order of their parameters."""
-    return list(dict.fromkeys(map(_stage_of, names)))
-
-
-def _stage_of(name: str) -> str:
+def _name_layer(name: str) -> str:
     """A numbered layer, or the module that a parameter is in.
 
     Example:
-        >>> _stage_of("bert.encoder.layer.3.attention.self.query.weight")
+        >>> _name_layer("bert.encoder.layer.3.attention.self.query.weight")
         'bert.encoder.layer.3'
-        >>> _stage_of("bert.embeddings.word_embeddings.weight"), _stage_of("classifier.bias")
+        >>> _name_layer("bert.embeddings.word_embeddings.weight"), _name_layer("classifier.bias")
         ('bert.embeddings', 'classifier')
     """
     layer = re.match(r"(.*?\.\d+)\.", name)
-    if layer:
-        return layer[1]
-    modules = name.split(".")[:-1]
-    return ".".join(modules[:2])
+    return layer[1] if layer else ".".join(name.split(".")[:-1][:2])

@@ -1,4 +1,4 @@
-"""Is an explanation faithful? Take the words away that it names, and look at the model."""
+"""Whether an explanation is faithful: what the model says without the words that it names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ STEPS = 20  # words deleted or inserted one by one, as in the paper
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for AOPC (DeYoung et al. 2020)
 
 
-class Answering(Protocol):
-    """What can be asked about masks: `MaskedTextModel`, for example."""
+class MaskScorer(Protocol):
+    """Gives probabilities for masks: `MaskedTextModel`, for example."""
 
     @property
     def n_features(self) -> int:
@@ -32,12 +32,7 @@ class Answering(Protocol):
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number is to be read.
-
-    Attributes:
-        title: how tables call it.
-        higher_is_better: its direction.
-    """
+    """A metric's title in tables, and its direction."""
 
     title: str
     higher_is_better: bool
@@ -51,7 +46,7 @@ METRICS = {
     "sufficiency": Metric("AOPC sufficiency", higher_is_better=False),
     "pixel_deletion": Metric("Deletion", higher_is_better=False),
     "pixel_insertion": Metric("Insertion", higher_is_better=True),
-    "pointing_game": Metric("Pointing model", higher_is_better=True),
+    "pointing_game": Metric("Pointing game", higher_is_better=True),
     "rank_correlation": Metric("Rank correlation", higher_is_better=True),
     "stability": Metric("Stability over seeds", higher_is_better=True),
 }
@@ -59,16 +54,15 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """What a model says while the words of an explanation go or come.
+    """What a model says while words are deleted or inserted, those with the highest score first.
 
     Attributes:
-        deletion_curve: probability of the label after 0, 1, ... deletions, the word with the
-            highest score first ``(steps + 1,)``.
+        deletion_curve: probability of the label after 0, 1, ... deletions ``(steps + 1,)``.
         predictions: numbers of the labels predicted along that curve ``(steps + 1,)``.
-        insertion_curve: probability of the label when only the 0, 1, ... highest words are there.
-        comprehensiveness: mean drop of the probability when a share of the words, the highest,
-            is deleted.
-        sufficiency: mean drop when only that share is left.
+        insertion_curve: probability of the label when only the 0, 1, ... first words are present.
+        comprehensiveness: mean drop of the probability when some of the words (`SHARES`) are
+            deleted.
+        sufficiency: mean drop when only these are left.
     """
 
     deletion_curve: Floats
@@ -93,15 +87,15 @@ class Faithfulness:
 
 
 def faithfulness(
-    model: Answering, scores: ArrayLike, label: str, *, steps: int = STEPS
+    model: MaskScorer, scores: ArrayLike, label: str, *, steps: int = STEPS
 ) -> Faithfulness:
     """All metrics of one explanation for one label, from one batch of masks.
 
     Args:
         model: what was explained, such as ``explainer.masked(text)``.
-        scores: of the features ``(features,)``, high where they speak for the label.
-        label: whose probability is followed.
-        steps: words that are deleted and inserted, at most.
+        scores: of the features ``(features,)``, high where they support the label.
+        label: whose probability is measured.
+        steps: maximum number of words that are deleted and inserted.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -113,10 +107,10 @@ def faithfulness(
         >>> found.deletion_curve.tolist(), found.insertion_curve.tolist()
         ([1.0, 0.5, 0.0, 0.0], [0.0, 0.5, 1.0, 1.0])
     """
-    order = descending(scores)
+    order = rank(scores)
     one_by_one = range(min(steps, model.n_features) + 1)
     some = [max(1, round(share * model.n_features)) for share in SHARES]
-    without, only = without_and_only(model, order, [*one_by_one, *some])
+    without, only = score_without_and_only(model, order, [*one_by_one, *some])
     column = list(model.probabilities).index(label)
     whole, n = model.probabilities[label], len(one_by_one)
     return Faithfulness(
@@ -128,7 +122,7 @@ def faithfulness(
     )
 
 
-def descending(scores: ArrayLike) -> Integers:
+def rank(scores: ArrayLike) -> Integers:
     """Numbers of the features, the highest score first; of equal ones the first."""
     values = np.asarray(scores, dtype=float)
     if not np.isfinite(values).all():
@@ -136,28 +130,22 @@ def descending(scores: ArrayLike) -> Integers:
     return np.argsort(-values, kind="stable")
 
 
-def without_and_only(
-    model: Answering, order: Integers, counts: Sequence[int]
+def score_without_and_only(
+    model: MaskScorer, order: Integers, counts: Sequence[int]
 ) -> tuple[Floats, Floats]:
-    """What the model says without, and with only, the first so many features of an order.
-
-    Returns:
-        Two arrays of probabilities ``(counts, labels)``, from one batch of masks.
-    """
-    present = prefixes(order, counts)
+    """Probabilities ``(counts, labels)`` without, and with only, the first features of an order."""
+    present = make_prefixes(order, counts)
     without, only = np.split(model.shares(np.concatenate([~present, present])), 2)
     return without, only
 
 
-def prefixes(order: Integers, counts: Sequence[int] | range) -> Array:
-    """Masks with the first so many features of an order ``(counts, features)``.
+def make_prefixes(order: Integers, counts: Sequence[int] | range) -> Array:
+    """Masks ``(counts, features)`` with the first features of an order, as many as each count.
 
     Example:
-        >>> prefixes(np.array([2, 0, 1]), [0, 1, 2]).astype(int)
+        >>> make_prefixes(np.array([2, 0, 1]), [0, 1, 2]).astype(int)
         array([[0, 0, 0],
                [0, 0, 1],
                [1, 0, 1]])
     """
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[None] < np.array(list(counts))[:, None]
+    return np.argsort(order)[None] < np.array(list(counts))[:, None]

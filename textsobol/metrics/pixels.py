@@ -1,4 +1,4 @@
-"""Is a map of a picture faithful, and does it point at the thing?"""
+"""Whether a map of a picture is faithful, and whether it points at the object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textsobol.metrics.faithfulness import Answering, descending, without_and_only
+from textsobol.metrics.faithfulness import MaskScorer, rank, score_without_and_only
 from textsobol.sobol.arrays import Floats
 
 STEPS = 50
@@ -20,12 +20,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class PixelFaithfulness:
-    """What a model says while the pixels of a map go or come, from none of them to all.
-
-    Attributes:
-        deletion_curve: probability of the label, the highest pixels deleted first ``(steps + 1,)``.
-        insertion_curve: probability with only the highest pixels ``(steps + 1,)``.
-    """
+    """Probability of the label ``(steps + 1,)`` from no pixel to all, the highest pixels first."""
 
     deletion_curve: Floats
     insertion_curve: Floats
@@ -33,31 +28,31 @@ class PixelFaithfulness:
     @property
     def deletion(self) -> float:
         """Area under the deletion curve; low is better (Petsiuk et al. 2018)."""
-        return area(self.deletion_curve)
+        return compute_area(self.deletion_curve)
 
     @property
     def insertion(self) -> float:
         """Area under the insertion curve; high is better."""
-        return area(self.insertion_curve)
+        return compute_area(self.insertion_curve)
 
 
-def area(curve: ArrayLike) -> float:
+def compute_area(curve: ArrayLike) -> float:
     """Area under a curve from no pixel to all, by the trapezoid rule."""
     curve = np.asarray(curve)
     return float(np.trapezoid(curve, dx=1 / (len(curve) - 1)))
 
 
 def pixel_faithfulness(
-    model: Answering, values: ArrayLike, label: str, *, steps: int = STEPS
+    model: MaskScorer, values: ArrayLike, label: str, *, steps: int = STEPS
 ) -> PixelFaithfulness:
     """Deletion and insertion of a map, in equal steps from no pixel to all.
 
     Args:
         model: the picture with its pixels, ``explainer.masked(image, pixels=True)``; its baseline
-            stands in for deleted pixels.
+            replaces deleted pixels.
         values: the map in the size that the model sees ``(height, width)``, such as
             ``explanation.map(size="image")``.
-        label: whose probability is followed.
+        label: whose probability is measured.
         steps: number of steps.
 
     Example:
@@ -80,20 +75,20 @@ def pixel_faithfulness(
     if not 1 <= steps <= model.n_features:
         raise ValueError(f"steps={steps}: must be 1 to {model.n_features}, the number of pixels")
     counts = np.linspace(0, model.n_features, steps + 1).round().astype(int).tolist()
-    without, only = without_and_only(model, descending(values.ravel()), counts)
+    without, only = score_without_and_only(model, rank(values.ravel()), counts)
     column = list(model.probabilities).index(label)
     return PixelFaithfulness(without[:, column], only[:, column])
 
 
 def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) -> bool:
-    """The pointing model (Zhang et al. 2016): is the highest place of a map in one of the boxes?
+    """The pointing game (Zhang et al. 2016): is the highest pixel of a map in one of the boxes?
 
-    A map that is the same everywhere points at nothing.
+    A constant map points at nothing.
 
     Args:
         values: the map ``(height, width)``.
-        boxes: where the thing is; pixel k reaches from k to k + 1.
-        tolerance: pixels that the middle of that pixel may lie outside; the original allows 15.
+        boxes: where the object is; pixel k reaches from k to k + 1.
+        tolerance: how many pixels the centre of that pixel may lie outside; the original allows 15.
 
     Example:
         >>> values = np.zeros((10, 10))
@@ -106,10 +101,10 @@ def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) 
     values = np.asarray(values)
     if values.min() == values.max():
         return False
-    # Enlarged maps are flat near the rim, and segments everywhere: the middle of what is highest.
+    # Enlarged maps are flat near the edge, and segments everywhere: the centre of what is highest.
     ys, xs = np.nonzero(values == values.max())
-    middle = np.argmin((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2)
-    y, x = ys[middle] + 0.5, xs[middle] + 0.5
+    centre = np.argmin((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2)
+    y, x = ys[centre] + 0.5, xs[centre] + 0.5
     return any(
         math.hypot(max(left - x, 0, x - right), max(upper - y, 0, y - lower)) <= tolerance
         for left, upper, right, lower in boxes

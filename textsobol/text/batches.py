@@ -1,4 +1,4 @@
-"""Running a torch model on rows of tokens: sorted by length, batched by tokens."""
+"""Run a torch model on rows of tokens: sorted by length, batched by tokens."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ from textsobol.sobol.arrays import Floats, Integers
 from textsobol.steps import Forwarded, Tick
 from textsobol.text.tokens import Row
 
-_PADDING = 0.05  # of a row, which may always have so much
+_PADDING = 0.05  # the part of a row that may always be padding
 _LEAST_ROWS = 8
-_CHEAP_PADDING = 1 / 24  # of the tokens of a full batch: takes no longer than another batch
+_CHEAP_PADDING = 1 / 24  # the part of a full batch that takes no longer than another batch
 _LEAST_TOKENS, _MOST_TOKENS = 1024, 16_384
-_PARAMETERS = 10_000_000  # for which the least tokens are best on a CPU
+_PARAMETERS = 10_000_000  # of a model for which the least tokens are best on a CPU
 
 
 class LogitRunner:
@@ -25,43 +25,35 @@ class LogitRunner:
         model: the model; its mode, device and dtype are left as they are.
         tokenizer: says what the model takes. Without a pad token only rows of the same
             length share a batch.
-        batch_tokens: most tokens of a batch, padding included; ``None`` for what suits the
+        batch_tokens: maximum tokens of a batch, padding included; by default what suits the
             device.
     """
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None) -> None:
         self._model = model
-        # A model that does not know its pad token cannot tell where a padded text ends.
-        self._alone = getattr(model.config, "pad_token_id", None) is None
+        # A model that does not know its pad token does not know where a padded text ends.
+        self._is_alone = getattr(model.config, "pad_token_id", None) is None
         self._pad = tokenizer.pad_token_id
         self._pads_left = tokenizer.padding_side == "left"
         self._pad_type = int(getattr(tokenizer, "pad_token_type_id", 0) or 0)
-        self._stand_in = next(
-            (
-                token
-                for token in (
-                    tokenizer.bos_token_id,
-                    tokenizer.eos_token_id,
-                    tokenizer.pad_token_id,
-                )
-                if token is not None
-            ),
-            0,
-        )
+        special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+        self._stand_in = next((token for token in special if token is not None), 0)
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
         self._device = next(model.parameters()).device
-        self._batch_tokens = batch_tokens or _fitting_tokens(model, self._device.type)
+        self._batch_tokens = batch_tokens or _choose_batch_tokens(model, self._device.type)
 
     def __call__(self, rows: Sequence[Row], tick: Tick) -> Forwarded:
-        """Logits ``(rows, labels)``, and how many tokens long each row was made."""
+        """Logits ``(rows, labels)``, and each row's tokens in its batch."""
         import torch
 
-        rows = [self._readable(row) for row in rows]
+        # Models cannot read an empty text: one token stands in.
+        stand_in = Row(np.array([self._stand_in]), np.array([0]))
+        rows = [row if len(row.ids) else stand_in for row in rows]
         lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
-        found: Floats | None = None  # one array: small ones between batches would split the heap
+        found: Floats | None = None  # one array: many small ones would fragment the memory
         widths = np.zeros(len(rows), dtype=np.int64)
         with in_evaluation(self._model), torch.inference_mode():
-            for batch in self._batches(np.argsort(-lengths, kind="stable"), lengths):
+            for batch in self._split(np.argsort(-lengths, kind="stable"), lengths):
                 own = self._forward([rows[k] for k in batch])
                 if found is None:
                     found = np.empty((len(rows), len(own[0][0])))
@@ -70,14 +62,8 @@ class LogitRunner:
         assert found is not None
         return Forwarded(found, widths, widths - lengths)
 
-    def _readable(self, row: Row) -> Row:
-        """The row, with one token in it if there is none: models cannot read nothing."""
-        if len(row.ids):
-            return row
-        return Row(np.array([self._stand_in]), np.array([0]))
-
-    def _batches(self, order: Integers, lengths: Integers) -> Iterator[Integers]:
-        """Slices of the longest first, so that memory runs out at once or not at all.
+    def _split(self, order: Integers, lengths: Integers) -> Iterator[Integers]:
+        """Batches, the longest rows first, so that memory runs out at once or not at all.
 
         A batch ends at its token limit, or where rows get so short that padding them would
         cost more than another batch.
@@ -88,7 +74,7 @@ class LogitRunner:
             longest = int(lengths[order[start]])
             batch = order[start : start + max(1, self._batch_tokens // max(1, longest))]
             padding = longest - lengths[batch]
-            if self._alone:
+            if self._is_alone:
                 n_rows = 1
             elif self._pad is None:
                 n_rows = int(np.count_nonzero(padding == 0))
@@ -96,9 +82,8 @@ class LogitRunner:
                 is_cheap = np.cumsum(padding) <= most_cheap
                 n_close = int(np.count_nonzero(is_cheap | (padding <= _PADDING * longest)))
                 n_rows = max(n_close, _LEAST_ROWS)
-            batch = batch[:n_rows]
-            yield batch
-            start += len(batch)
+            yield batch[:n_rows]
+            start += len(batch[:n_rows])
 
     def _forward(self, rows: Sequence[Row]) -> list[tuple[Floats, int]]:
         try:
@@ -108,7 +93,7 @@ class LogitRunner:
             if not is_out_of_memory(error) or len(rows) == 1:
                 raise
         half = len(rows) // 2
-        # Later batches are made smaller too: what did not fit now will not fit then.
+        # Later batches are smaller too: what did not fit now will not fit then.
         self._batch_tokens = half * width
         return self._forward(rows[:half]) + self._forward(rows[half:])
 
@@ -127,28 +112,25 @@ class LogitRunner:
         inputs = {"input_ids": ids, "attention_mask": seen}
         if self._takes_types:
             inputs["token_type_ids"] = types
-        logits = self._model(
-            **{k: torch.from_numpy(v).to(self._device) for k, v in inputs.items()}
-        ).logits
+        tensors = {name: torch.from_numpy(own).to(self._device) for name, own in inputs.items()}
+        logits = self._model(**tensors).logits
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
 
 
-def _fitting_tokens(model: Any, device: str) -> int:
-    """Tokens of a batch: much work at a time on an accelerator, what the caches hold on a CPU.
+def _choose_batch_tokens(model: Any, device: str) -> int:
+    """Much work at a time on an accelerator, what the caches hold on a CPU.
 
-    The smaller a model is beside its embeddings, the more tokens make the same work.
+    The fewer parameters a model has beside its embeddings, the more tokens make the same work.
     """
     if device != "cpu":
         return _MOST_TOKENS
-    n_all = sum(parameter.numel() for parameter in model.parameters())
-    embeddings = model.get_input_embeddings()
-    n_working = n_all - sum(parameter.numel() for parameter in embeddings.parameters())
-    return int(
-        np.clip(_LEAST_TOKENS * _PARAMETERS / max(1, n_working), _LEAST_TOKENS, _MOST_TOKENS)
-    )
+    layers = (model, model.get_input_embeddings())
+    n_all, n_embeddings = (sum(one.numel() for one in layer.parameters()) for layer in layers)
+    tokens = _LEAST_TOKENS * _PARAMETERS / max(1, n_all - n_embeddings)
+    return int(np.clip(tokens, _LEAST_TOKENS, _MOST_TOKENS))
 
 
-def row_key(row: Row) -> bytes:
+def make_row_key(row: Row) -> bytes:
     """A key for a row, different for different rows."""
     seen = b"" if row.seen is None else row.seen.tobytes()
     content = row.ids.tobytes() + row.types.tobytes() + seen

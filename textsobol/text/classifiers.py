@@ -1,7 +1,7 @@
-"""Classifiers of every kind, seen as one: masks of a text's words to outputs.
+"""Classifiers of every kind behind one interface: masks of a text's words in, outputs out.
 
-What is given is never changed: a model's mode, device and dtype and a tokenizer's settings
-are afterwards what they were.
+Nothing that a user gives is changed: a model keeps its mode, device and dtype, and a tokenizer its
+settings.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -12,16 +12,16 @@ from typing import Any, Protocol
 from textsobol.ledger import Cost
 from textsobol.sobol.arrays import Array
 from textsobol.steps import Engine, Forwarded, Tick
-from textsobol.text.batches import LogitRunner, row_key
+from textsobol.text.batches import LogitRunner, make_row_key
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.tokens import (
     PaddedRows,
     Row,
     StringRows,
+    choose_rows,
     encode,
-    plain_ids,
-    rows_maker,
-    untouched,
+    encode_plain,
+    keep_settings,
 )
 from textsobol.text.words import Span
 
@@ -48,11 +48,11 @@ class Classifier(Protocol):
 
     @property
     def name(self) -> str:
-        """How the model is called in an explanation."""
+        """The model's name in an explanation."""
 
     @property
     def activation(self) -> str:
-        """How outputs become what is shown; see `outputs.probabilities`."""
+        """How outputs become what is shown; see `outputs.compute_probabilities`."""
 
     @property
     def tokenizer(self) -> Any:
@@ -64,10 +64,10 @@ class Classifier(Protocol):
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else of the classifier belongs into an explanation."""
+        """What else an explanation records of the classifier."""
 
     def replacement(self, perturbation: str) -> str:
-        """What stands in for a word that is left out."""
+        """What replaces a word that is left out."""
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
@@ -83,15 +83,11 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True)
 class HuggingFaceClassifier:
-    """A sequence classifier of transformers with its tokenizer.
+    """A sequence classifier of transformers with its tokenizer; see `Classifier`.
 
     Attributes:
-        model: the model.
-        tokenizer: its tokenizer.
-        activation: how logits become probabilities.
-        name: how the model is called.
         max_length: most tokens, special ones included, or ``None`` when it is not known.
-        batch_tokens: most tokens of a batch, or ``None`` for what suits the device.
+        batch_tokens: maximum tokens of a batch, or ``None`` for what suits the device.
         token_path: assemble tokens from pieces where that is right; else always tokenize
             every text.
     """
@@ -116,20 +112,17 @@ class HuggingFaceClassifier:
         """The token rows of masked texts."""
         replacement = self.replacement(perturbation)
         parts = [MaskedText(text, own, replacement) for text, own in zip(texts, spans, strict=True)]
-        with untouched(self.tokenizer):
+        with keep_settings(self.tokenizer):
             if perturbation == "pad":
                 make_rows: Any = PaddedRows(self.tokenizer, parts, spans)
-            elif self.token_path:
-                make_rows = rows_maker(self.tokenizer, parts)
             else:
-                make_rows = StringRows(self.tokenizer, parts)
+                make_rows = (choose_rows if self.token_path else StringRows)(self.tokenizer, parts)
 
-        def inputs(masks: Array) -> list[Row]:
-            with untouched(self.tokenizer):
-                rows = make_rows(masks)
-            return [self._within_window(row) for row in rows]
+        def make_inputs(masks: Array) -> list[Row]:
+            with keep_settings(self.tokenizer):
+                return [self._cut(row) for row in make_rows(masks)]
 
-        return Prepared(inputs, row_key, self.runner)
+        return Prepared(make_inputs, make_row_key, self.runner)
 
     @cached_property
     def runner(self) -> LogitRunner:
@@ -137,7 +130,7 @@ class HuggingFaceClassifier:
         return LogitRunner(self.model, self.tokenizer, self.batch_tokens)
 
     def replacement(self, perturbation: str) -> str:
-        """What stands in for a word that is left out."""
+        """Nothing, the mask token, or the string given."""
         if perturbation in ("delete", "pad"):
             return ""
         if perturbation != "mask":
@@ -149,20 +142,19 @@ class HuggingFaceClassifier:
             )
         return str(self.tokenizer.mask_token)
 
-    def _within_window(self, row: Row) -> Row:
-        """The row, cut before its last token if replacements made it too long."""
+    def _cut(self, row: Row) -> Row:
+        """The row, cut before its last token if replacements made it longer than the window."""
         if self.max_length is None or len(row.ids) <= self.max_length:
             return row
         kept = [*range(self.max_length - 1), -1]
         return Row(row.ids[kept], row.types[kept])
 
     def window(self, texts: Sequence[str]) -> int | None:
-        """Most tokens that the texts themselves may have."""
+        """What special tokens leave of the maximum length."""
         if self.max_length is None:
             return None
-        with untouched(self.tokenizer):
-            n_special = len(encode(self.tokenizer, *([""] for _ in texts))[0].ids)
-        return self.max_length - n_special
+        with keep_settings(self.tokenizer):
+            return self.max_length - len(encode(self.tokenizer, *([""] for _ in texts))[0].ids)
 
     def labels(self, n_outputs: int) -> list[str]:
         """The labels of the model's configuration."""
@@ -170,49 +162,34 @@ class HuggingFaceClassifier:
         return [str(names.get(k, k)) for k in range(n_outputs)]
 
 
-@dataclass(frozen=True)
 class ZeroShotClassifier:
-    """A natural-language-inference model asked whether the text entails each label."""
+    """A model of natural-language inference that says whether a text entails each label."""
 
-    inference: HuggingFaceClassifier
-    candidate_labels: Sequence[str]
-    hypothesis: str
-    multi_label: bool
-    entailment: int
-
-    @property
-    def name(self) -> str:
-        """How the model is called."""
-        return self.inference.name
-
-    @property
-    def activation(self) -> str:
-        """One label of many, or each label for itself."""
-        return "sigmoid" if self.multi_label else "softmax"
-
-    @property
-    def tokenizer(self) -> Any:
-        """The model's tokenizer."""
-        return self.inference.tokenizer
-
-    @property
-    def passes(self) -> int:
-        """One for every label."""
-        return len(self.candidate_labels)
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """The window and the question."""
-        return {
-            **self.inference.details,
-            "hypothesis": self.hypothesis,
-            "candidate_labels": list(self.candidate_labels),
-            "multi_label": self.multi_label,
+    def __init__(
+        self,
+        inference: HuggingFaceClassifier,
+        candidate_labels: Sequence[str],
+        hypothesis: str,
+        *,
+        is_multi_label: bool,
+        entailment: int,
+    ) -> None:
+        self._inference = inference
+        self._labels = list(candidate_labels)
+        self._hypotheses = [hypothesis.format(label) for label in candidate_labels]
+        self._is_multi_label = is_multi_label
+        self._entailment = entailment
+        self.name = inference.name
+        self.tokenizer = inference.tokenizer
+        self.replacement = inference.replacement
+        self.activation = "sigmoid" if is_multi_label else "softmax"
+        self.passes = len(candidate_labels)
+        self.details = {
+            **inference.details,
+            "hypothesis": hypothesis,
+            "candidate_labels": self._labels,
+            "multi_label": is_multi_label,
         }
-
-    def replacement(self, perturbation: str) -> str:
-        """What stands in for a word that is left out."""
-        return self.inference.replacement(perturbation)
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
@@ -221,47 +198,43 @@ class ZeroShotClassifier:
         if len(texts) != 1:
             raise ValueError("zero-shot classification takes one text, not a pair")
         questions = [
-            self.inference.prepare(
-                [texts[0], self.hypothesis.format(label)], [spans[0], []], perturbation
-            )
-            for label in self.candidate_labels
+            self._inference.prepare([texts[0], hypothesis], [spans[0], []], perturbation)
+            for hypothesis in self._hypotheses
         ]
 
-        def inputs(masks: Array) -> list[tuple[Row, ...]]:
+        def make_inputs(masks: Array) -> list[tuple[Row, ...]]:
             return list(zip(*(question.inputs(masks) for question in questions), strict=True))
 
-        def key(rows: tuple[Row, ...]) -> tuple[bytes, ...]:
-            return tuple(map(row_key, rows))
+        def make_key(rows: tuple[Row, ...]) -> tuple[bytes, ...]:
+            return tuple(map(make_row_key, rows))
 
-        return Prepared(inputs, key, self.entailments)
+        return Prepared(make_inputs, make_key, self.score_entailment)
 
-    def entailments(self, questions: Sequence[tuple[Row, ...]], tick: Tick) -> Forwarded:
+    def score_entailment(self, questions: Sequence[tuple[Row, ...]], tick: Tick) -> Forwarded:
         """For every text how much it entails each label ``(texts, labels)``."""
-        n_texts, n_labels = len(questions), len(self.candidate_labels)
-        rows = [row for own in questions for row in own]
-        found = self.inference.runner(rows, lambda _: None)
-        tick(n_texts)
-        logits = found.outputs.reshape(n_texts, n_labels, -1)
-        outputs = logits[:, :, self.entailment]
-        if self.multi_label:
+        shape = len(questions), self.passes
+        found = self._inference.runner([row for own in questions for row in own], lambda _: None)
+        tick(len(questions))
+        logits = found.outputs.reshape(*shape, -1)
+        outputs = logits[:, :, self._entailment]
+        if self._is_multi_label:
             # As in transformers: entailment against contradiction, whose logit is at the other end.
-            outputs = outputs - logits[:, :, -1 if self.entailment == 0 else 0]
+            outputs = outputs - logits[:, :, -1 if self._entailment == 0 else 0]
         assert found.tokens is not None
         assert found.padding is not None
         tokens, padding = (
-            each.reshape(n_texts, n_labels).sum(axis=1) for each in (found.tokens, found.padding)
+            each.reshape(shape).sum(axis=1) for each in (found.tokens, found.padding)
         )
-        return replace(found, outputs=outputs, tokens=tokens, padding=padding, passes=n_labels)
+        return replace(found, outputs=outputs, tokens=tokens, padding=padding, passes=self.passes)
 
     def window(self, texts: Sequence[str]) -> int | None:
         """What the longest hypothesis leaves."""
-        room = self.inference.window([*texts, ""])
+        room = self._inference.window([*texts, ""])
         if room is None:
             return None
-        with untouched(self.tokenizer):
-            questions = [self.hypothesis.format(label) for label in self.candidate_labels]
-            return room - max(map(len, plain_ids(self.tokenizer, questions)))
+        with keep_settings(self.tokenizer):
+            return room - max(map(len, encode_plain(self.tokenizer, self._hypotheses)))
 
     def labels(self, n_outputs: int) -> list[str]:
         """The candidate labels."""
-        return list(self.candidate_labels)
+        return self._labels

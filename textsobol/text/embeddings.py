@@ -1,25 +1,22 @@
-"""A classifier seen from its embedding layer: what methods that need gradients work on."""
+"""A classifier as a function of its embeddings, for methods that need gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from textsobol.inference import in_evaluation
 from textsobol.methods.contract import Differentiable
-from textsobol.outputs import analysed_tensor
-from textsobol.sobol.arrays import Integers
+from textsobol.outputs import compute_score_tensor
 from textsobol.text.classifiers import HuggingFaceClassifier
-from textsobol.text.tokens import untouched
+from textsobol.text.tokens import find_owners, keep_settings
 from textsobol.text.words import Span
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def embedded(
+def embed(
     classifier: HuggingFaceClassifier,
     texts: Sequence[str],
     spans: Sequence[Sequence[Span]],
@@ -32,7 +29,7 @@ def embedded(
         classifier: a model of transformers with its tokenizer.
         texts: the text or pair, as much as the model sees of it.
         spans: of the features, for each text.
-        score: what is analysed; see `outputs.analysed`.
+        score: what is analysed; see `outputs.compute_scores`.
         labels: numbers of the labels.
     """
     import torch
@@ -40,28 +37,26 @@ def embedded(
     model, tokenizer = classifier.model, classifier.tokenizer
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("gradient methods need a fast tokenizer, which knows where a token stands")
-    with untouched(tokenizer):
+    with keep_settings(tokenizer):
         encoding = tokenizer(
             *([text] for text in texts),
             return_offsets_mapping=True, truncation=False, padding=False, verbose=False,
         )  # fmt: skip
     layer = model.get_input_embeddings()
     device = next(layer.parameters()).device
-    ids = torch.tensor(encoding["input_ids"], device=device)
     with torch.no_grad():
-        vectors = layer(ids)
+        vectors = layer(torch.tensor(encoding["input_ids"], device=device))
     types = None
     if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
         types = torch.tensor(encoding["token_type_ids"], device=device)
 
-    # A model that does not know its pad token cannot tell where a text of a batch ends.
-    alone = getattr(model.config, "pad_token_id", None) is None
+    # A model that does not know its pad token does not know where a text of a batch ends.
+    is_alone = getattr(model.config, "pad_token_id", None) is None
 
     def forward(inputs: Tensor) -> Tensor:
-        if alone and len(inputs) > 1:
+        if is_alone and len(inputs) > 1:
             return torch.cat([forward(row[None]) for row in inputs])
-        rows = len(inputs)
-        more = {} if types is None else {"token_type_ids": types.expand(rows, -1)}
+        more = {} if types is None else {"token_type_ids": types.expand(len(inputs), -1)}
         seen = torch.ones(inputs.shape[:2], dtype=torch.long, device=device)
         # cuDNN refuses gradients of recurrent layers outside of training.
         with in_evaluation(model), torch.backends.cudnn.flags(enabled=False):
@@ -72,23 +67,7 @@ def embedded(
                     f"{type(model).__name__} takes no vectors instead of tokens: gradient methods "
                     f"cannot be used with it"
                 ) from error
-        return analysed_tensor(logits, classifier.activation, score, labels)
+        return compute_score_tensor(logits, classifier.activation, score, labels)
 
-    owners = _owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
+    owners = find_owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
     return Differentiable(forward, vectors, owners)
-
-
-def _owners(
-    offsets: Sequence[tuple[int, int]], parts: Sequence[Any], spans: Sequence[Sequence[Span]]
-) -> Integers:
-    """The feature of every token ``(tokens,)``; -1 for special tokens and punctuation."""
-    owners = np.full(len(offsets), -1, dtype=np.int64)
-    first = np.cumsum([0, *map(len, spans)])
-    for token, ((start, end), part) in enumerate(zip(offsets, parts, strict=True)):
-        if part is None:
-            continue
-        for number, (word_start, word_end) in enumerate(spans[part]):
-            if start < word_end and end > word_start:
-                owners[token] = first[part] + number
-                break
-    return owners

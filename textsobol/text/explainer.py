@@ -24,15 +24,15 @@ from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.scores import (
-    advised_passes,
-    measured_words,
-    rows_of,
-    sums_of,
-    word_pairs,
-    word_path,
+    advise_passes,
+    compute_sums,
+    count_masks,
+    make_pairs,
+    make_path,
+    make_word_records,
 )
-from textsobol.text.truncation import visible_words
-from textsobol.text.words import Ignore, Segmenter, ignore_predicate, segmenter_for
+from textsobol.text.truncation import find_visible_words
+from textsobol.text.words import Ignore, Segmenter, get_segmenter, make_ignore_predicate
 
 if TYPE_CHECKING:
     from textsobol.corpus.results import ExplainedTexts
@@ -103,10 +103,10 @@ class TextExplainer:
             batch_texts=batch_texts,
             token_path=_token_path,
         )
-        self._segment = segmenter_for(unit, self._classifier.tokenizer)
+        self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
-        self._ignored = ignore_predicate(ignore)
+        self._ignored = make_ignore_predicate(ignore)
         self._ignore = ignore if ignore is None or isinstance(ignore, str) else _described(ignore)
         self._score = score
         self._progress = progress
@@ -240,7 +240,7 @@ class TextExplainer:
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
-        words, cuts = visible_words(self._classifier, self._segment, self._ignored, texts)
+        words, cuts = find_visible_words(self._classifier, self._segment, self._ignored, texts)
         return MaskedTextModel(
             self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
         )
@@ -265,21 +265,21 @@ class TextExplainer:
     ) -> TextExplanation:
         return TextExplanation(
             text=model.text,
-            words=measured_words(model.words, model.labels, found),
+            words=make_word_records(model.words, model.labels, found),
             probabilities=model.probabilities,
             label=label,
             cost={
-                **rows_of(found),
+                **count_masks(found),
                 "forwarded": model.cost.rows + found.passes,
                 "padding": round(model.cost.padding_share, 4),
                 **model.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
             settings={**self._settings(model), **made},
-            pairs=word_pairs(model, found),
-            path=word_path(model, found),
-            sums=sums_of(model.labels, found.indices, model.scores(model.problem().whole)[0]),
-            advised=advised_passes(model.labels, found, passes=self._classifier.passes),
+            pairs=make_pairs(model, found),
+            path=make_path(model, found),
+            sums=compute_sums(model.labels, found.indices, model.scores(model.problem().whole)[0]),
+            advised=advise_passes(model.labels, found, passes=self._classifier.passes),
             evidence=found,
         )
 

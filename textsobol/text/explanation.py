@@ -7,8 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from textsobol.labels import checked_label
+from textsobol.methods import Attribution
+from textsobol.text import serialise
 from textsobol.text.records import (
     FlipSet,
     Measures,
@@ -19,9 +24,7 @@ from textsobol.text.records import (
     WordScore,
     name_words,
 )
-
-if TYPE_CHECKING:
-    from textsobol.methods import Attribution
+from textsobol.text.scores import advise_passes, compute_sums, make_word_records
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,8 +39,7 @@ class TextExplanation:
         cost: masks, distinct masks, forward passes, share of padding, seconds.
         settings: model, method and everything else that made this explanation.
         pairs: words that were analysed together, when ``interactions`` were asked for.
-        path: the deletions that bring the prediction down soonest, as far as a search found; see
-            `flip`.
+        path: the deletions that lower the prediction the soonest, as far as a search found.
         sums: by label, how its log-odds for this text add up.
         advised: by label, the forward passes that would settle which words are on top, where the
             masks leave that open, or ``None`` where they are too close to call; see `advice`.
@@ -74,15 +76,12 @@ class TextExplanation:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all masks of the words were scored, so that nothing is left to chance.
-
-        Words that were masked as groups are not known exactly, even if all masks of the groups are.
-        """
+        """Whether all masks of the words (not of groups) were scored: no sampling error."""
         return self.settings.get("estimator") == "exact" and not self.is_grouped
 
     @property
     def is_grouped(self) -> bool:
-        """Whether some words came and went as one, because the budget was too small."""
+        """Whether some words were masked as one group, because the budget was too small."""
         return any(word.shared_by > 1 for word in self.words)
 
     @property
@@ -105,7 +104,7 @@ class TextExplanation:
 
     @property
     def remainder(self) -> float:
-        """What words do together beyond that: baseline + additive + remainder = log-odds."""
+        """What is left, from words together: baseline + additive + remainder = log-odds."""
         return self._sums.remainder
 
     @property
@@ -138,8 +137,6 @@ class TextExplanation:
 
     def for_label(self, name: str) -> TextExplanation:
         """The same explanation for another label, from the same masks."""
-        from textsobol.labels import checked_label
-
         return replace(self, label=checked_label(name, self.labels, self.probabilities))
 
     def contrast(self, label: str, other: str) -> TextExplanation:
@@ -161,9 +158,31 @@ class TextExplanation:
             >>> [(each.word, round(each.score, 2)) for each in why.top(2)]
             [('goal', 0.5), ('vote', -0.5)]
         """
-        from textsobol.text.contrast import contrast
-
-        return contrast(self, label, other)
+        for name in (label, other):
+            checked_label(name, self.labels, self.probabilities)
+        if label == other:
+            raise ValueError(f"contrast needs two different labels, not {label!r} twice")
+        found = self.evidence
+        if found is None or found.indices is None:
+            raise ValueError(
+                "contrast needs the scored masks, which only an explanation by method='sobol' has, "
+                "and which are not saved: explain the text again"
+            )
+        indices = found.indices.contrast(self.labels.index(label), self.labels.index(other))
+        found = replace(found, indices=indices)
+        name = f"{label} rather than {other}"
+        value = self.sums[label].value - self.sums[other].value
+        bare = [replace(word, scores={}, shared_by=1) for word in self.words]
+        return replace(
+            self,
+            words=make_word_records(bare, [name], found),
+            label=name,
+            pairs=(),
+            sums=compute_sums([name], indices, np.array([value])),
+            advised=advise_passes([name], found),
+            evidence=None,
+            settings={**self.settings, "contrast": [label, other]},
+        )
 
     def score_of(self, word: Word) -> Measures:
         """What a word did to the label that is explained."""
@@ -187,10 +206,11 @@ class TextExplanation:
             great: +0.500, effect +2.00
             !!: +0.500, effect +2.00
         """
-        return list(islice(self._ranked(), max(0, k)))
+        return list(islice(self._rank(), max(0, k)))
 
-    def _ranked(self) -> Iterator[WordScore]:
-        names, groups = self.names, self._groups()
+    def _rank(self) -> Iterator[WordScore]:
+        """Words and groups of words, the highest absolute score first."""
+        names, groups = self.names, self._group()
         done: set[int] = set()
         for number in self.ranking:
             if number in done:
@@ -208,15 +228,14 @@ class TextExplanation:
                 label=self.label, shared_by=first.shared_by,
             )  # fmt: skip
 
-    def _groups(self) -> dict[int, list[int]]:
-        """For every scored word the words that came and went together with it."""
+    def _group(self) -> dict[int, list[int]]:
+        """For every scored word the words that were masked together with it."""
         scored = [k for k, word in enumerate(self.words) if word.status == "scored"]
         groups: dict[int, list[int]] = {}
-        place = 0
-        while place < len(scored):
-            members = scored[place : place + self.words[scored[place]].shared_by]
-            groups.update(dict.fromkeys(members, members))
-            place += len(members)
+        for place, number in enumerate(scored):
+            if number not in groups:
+                members = scored[place : place + self.words[number].shared_by]
+                groups.update(dict.fromkeys(members, members))
         return groups
 
     @property
@@ -226,22 +245,18 @@ class TextExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values, in the documented schema."""
-        from textsobol.text.serialise import to_dict
-
-        return to_dict(self)
+        return serialise.to_dict(vars(self), self.prediction)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextExplanation:
-        """The explanation that `to_dict` was made of."""
-        from textsobol.text.serialise import from_dict
-
-        return from_dict(data)
+        """The explanation from a dictionary that `to_dict` made."""
+        return cls(**serialise.from_dict(data))
 
     def save(self, path: str | File) -> None:
-        """Write the explanation to a file; the suffix says how.
+        """Write the explanation to a file of the kind that its suffix names.
 
-        ``.json`` holds everything, and `load` reads it again. ``.html`` is a page to look at, on
-        its own and without a network. ``.png`` and ``.svg`` are plots and need matplotlib.
+        ``.json`` holds everything, and `load` reads it again. ``.html`` is a page that needs no
+        network. ``.png`` and ``.svg`` are plots and need matplotlib.
         """
         path = File(path)
         suffix = path.suffix.lower()

@@ -1,4 +1,4 @@
-"""Any function from a list of texts to scores, seen as a classifier."""
+"""Any function from a list of texts to scores, as a classifier."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,8 +19,8 @@ class FunctionClassifier:
         function: returns an array ``(texts,)`` or ``(texts, labels)``, or what a pipeline
             returns: for every text a list of ``{"label": ..., "score": ...}``.
         label_names: names of the labels, or ``None``.
-        name: how the function is called in an explanation.
-        batch_texts: most texts of one call.
+        name: the function's name in an explanation.
+        batch_texts: maximum number of texts per call.
     """
 
     activation = "none"
@@ -36,17 +36,14 @@ class FunctionClassifier:
     ) -> None:
         self._function = function
         self._label_names = None if label_names is None else list(label_names)
-        self._given_labels = self._label_names
+        self.details: dict[str, Any] = (
+            {} if label_names is None else {"label_names": self._label_names}
+        )
         self.name = name
         self._batch_texts = batch_texts
 
-    @property
-    def details(self) -> dict[str, Any]:
-        """The names that were given; nothing else is known of a function."""
-        return {} if self._given_labels is None else {"label_names": self._given_labels}
-
     def replacement(self, perturbation: str) -> str:
-        """What stands in for a word that is left out."""
+        """What replaces a word that is left out."""
         if perturbation in ("mask", "pad"):
             raise ValueError(
                 f"perturbation={perturbation!r} needs a model with a tokenizer; use 'delete' or a "
@@ -62,9 +59,9 @@ class FunctionClassifier:
         if len(texts) != 1:
             raise ValueError("a function classifies single texts, not pairs")
         masked = MaskedText(texts[0], spans[0], replacement)
-        return Prepared(inputs=masked.render, key=str, engine=self.scores_of)
+        return Prepared(inputs=masked.render, key=str, engine=self.score_texts)
 
-    def scores_of(self, texts: Sequence[str], tick: Tick) -> Forwarded:
+    def score_texts(self, texts: Sequence[str], tick: Tick) -> Forwarded:
         """Scores of texts; those of about the same length share a call."""
         order = sorted(set(texts), key=lambda text: (-len(text), text))
         found: dict[str, Floats] = {}
@@ -78,22 +75,22 @@ class FunctionClassifier:
         try:
             returned = self._function(list(texts))
         except Exception as error:
-            culprit = self._first_failing(texts)
+            culprit = self._find_failing(texts)
             raise RuntimeError(f"{type(error).__name__}: {error} (text: {culprit!r})") from error
-        scores = _score_array(returned, self)
+        scores = self._read(returned)
         if len(scores) != len(texts):
             raise ValueError(
                 f"the classifier returned {len(scores)} scores for {len(texts)} texts "
                 f"(first text: {texts[0]!r})"
             )
-        finite = np.isfinite(scores).all(axis=1)
-        if not finite.all():
-            row = int(np.argmin(finite))
+        is_finite = np.isfinite(scores).all(axis=1)
+        if not is_finite.all():
+            row = int(np.argmin(is_finite))
             raise ValueError(f"the classifier returned {scores[row]} for the text {texts[row]!r}")
         return scores
 
-    def _first_failing(self, texts: list[str]) -> str:
-        """The text on which the function fails by itself; the first of the batch if none does."""
+    def _find_failing(self, texts: list[str]) -> str:
+        """The first text that fails alone; the first of the batch if none does."""
         for text in texts:
             try:
                 self._function([text])
@@ -101,8 +98,39 @@ class FunctionClassifier:
                 return text
         return texts[0]
 
+    def _read(self, returned: Any) -> Floats:
+        """Scores ``(texts, labels)`` from what the function returned."""
+        if hasattr(returned, "detach"):
+            returned = returned.detach().float().cpu().numpy()
+        if isinstance(returned, list) and returned and _is_answer(returned[0]):
+            answers = [[answer] if isinstance(answer, dict) else answer for answer in returned]
+            return np.array([self._sort_scores(answer) for answer in answers])
+        must = "it must return scores (texts,) or (texts, labels)"
+        try:
+            scores = np.asarray(returned, dtype=float)
+        except (TypeError, ValueError):
+            kind = type(returned).__name__
+            raise ValueError(
+                f"the classifier returned {kind}; {must}, or lists of label and score"
+            ) from None
+        if scores.ndim not in (1, 2) or scores.size == 0:
+            raise ValueError(f"the classifier returned shape {scores.shape}; {must}")
+        return scores.reshape(len(scores), -1)
+
+    def _sort_scores(self, answer: Sequence[dict[str, Any]]) -> list[float]:
+        """A text's scores in the order of the labels, which the first answer sets."""
+        by_label = {str(one["label"]): float(one["score"]) for one in answer}
+        if self._label_names is None:
+            self._label_names = sorted(by_label)
+        if set(by_label) != set(self._label_names):
+            raise ValueError(
+                f"the classifier returned the labels {sorted(by_label)}, expected "
+                f"{sorted(self._label_names)}; a pipeline must return all labels: top_k=None"
+            )
+        return [by_label[name] for name in self._label_names]
+
     def window(self, texts: Sequence[str]) -> int | None:
-        """A function does not say what it can see."""
+        """Not known."""
         return None
 
     def labels(self, n_outputs: int) -> list[str]:
@@ -115,43 +143,6 @@ class FunctionClassifier:
                 f"{n_outputs} scores"
             )
         return self._label_names
-
-    def name_labels(self, names: Sequence[str]) -> list[str]:
-        """Fix the order of labels that come by name."""
-        if self._label_names is None:
-            self._label_names = sorted(names)
-        if set(names) != set(self._label_names):
-            raise ValueError(
-                f"the classifier returned the labels {sorted(names)}, expected "
-                f"{sorted(self._label_names)}; a pipeline must return all labels: top_k=None"
-            )
-        return self._label_names
-
-
-def _score_array(returned: Any, classifier: FunctionClassifier) -> Floats:
-    """An array ``(texts, labels)`` from whatever the function returned."""
-    if hasattr(returned, "detach"):
-        returned = returned.detach().float().cpu().numpy()
-    if isinstance(returned, list) and returned and _is_answer(returned[0]):
-        rows = [[answer] if isinstance(answer, dict) else answer for answer in returned]
-        by_label = [{str(one["label"]): float(one["score"]) for one in row} for row in rows]
-        names = classifier.name_labels(list(by_label[0]))
-        for row in by_label:
-            classifier.name_labels(list(row))
-        return np.array([[row[name] for name in names] for row in by_label])
-    try:
-        scores = np.asarray(returned, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"the classifier returned {type(returned).__name__}; it must return scores "
-            f"(texts,) or (texts, labels), or lists of label and score"
-        ) from None
-    if scores.ndim not in (1, 2) or scores.size == 0:
-        raise ValueError(
-            f"the classifier returned shape {scores.shape}; it must return scores (texts,) or "
-            f"(texts, labels)"
-        )
-    return scores.reshape(len(scores), -1)
 
 
 def _is_answer(value: Any) -> bool:

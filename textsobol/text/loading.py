@@ -1,4 +1,4 @@
-"""From what a user has, a pipeline, a model, a path or a function, to a classifier."""
+"""From a pipeline, a model, a path or a function to a classifier."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,7 @@ from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, ZeroSh
 from textsobol.text.functions import FunctionClassifier
 from textsobol.text.remote import RemoteClassifier
 
-# tokenizers without a limit of their own say so with a huge number
-_NO_LIMIT = 1_000_000
+_NO_LIMIT = 1_000_000  # tokenizers without a limit have a larger number
 
 
 def as_classifier(
@@ -29,37 +28,29 @@ def as_classifier(
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
     model = BUNDLED if model is None else model
-    is_module = _is_torch_module(model)
-    if tokenizer is not None and not is_module:
+    if tokenizer is not None and not _is_torch_module(model):
         raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
     if isinstance(model, str | PathLike):
-        model, tokenizer = _load(str(model))
+        model = load_model(model)
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
-    _check_labels(labels, "labels")
-    _check_labels(candidate_labels, "candidate_labels")
+    for name, names in (("labels", labels), ("candidate_labels", candidate_labels)):
+        if names is not None and (isinstance(names, str) or len(set(names)) < len(names)):
+            raise ValueError(f"{name} must be a list of different names, not {names!r}")
     options = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
     if candidate_labels is not None:
         raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
-    if _is_pipeline(model, "TextClassificationPipeline"):
-        if _has_own_steps(model) or set(model._preprocess_params) - {"truncation", "max_length"}:
-            return FunctionClassifier(
-                lambda texts: model(texts, top_k=None), labels, _name_of(model.model), batch_texts
-            )
-        _refuse_labels(labels)
-        return _from_pipeline(model, options)
-    if _is_torch_module(model):
-        _refuse_labels(labels)
-        if not hasattr(model, "config"):
+    if _is_pipeline(model, "TextClassificationPipeline") and _has_own_steps(model):
+        name = _get_name(model.model)
+        return FunctionClassifier(lambda texts: model(texts, top_k=None), labels, name, batch_texts)
+    if _is_pipeline(model, "TextClassificationPipeline") or _is_torch_module(model):
+        if labels is not None:
             raise ValueError(
-                "a torch module without a transformers config: wrap it in a function from a list "
-                "of texts to scores"
+                "labels= names the scores of a function; a model has labels of its own"
             )
-        if tokenizer is None:
-            raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
-        return _from_model(model, tokenizer, _activation(model, None), None, options)
+        return _from_pipeline_or_model(model, tokenizer, options)
     if isinstance(model, Remote):
         return RemoteClassifier(model, labels)
     if callable(model):
@@ -73,20 +64,17 @@ def as_classifier(
 
 def load_model(path: str | PathLike[str] | None = None) -> tuple[Any, Any]:
     """A model and its tokenizer from a directory or the hub; by default the bundled ones."""
-    return _load(str(BUNDLED if path is None else path))
-
-
-def _load(path: str) -> tuple[Any, Any]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    import textsobol.models.bilstm  # noqa: F401  (makes the Auto classes know it)
+    import textsobol.models.bilstm  # noqa: F401  (registers the bundled model)
 
+    path = str(BUNDLED if path is None else path)
     if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
         raise ValueError(f"cannot load a text classifier from {path!r}: there is no such directory")
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
-        with _no_bar() if Path(path).is_dir() else nullcontext():  # a download keeps its bar
-            model, loaded = AutoModelForSequenceClassification.from_pretrained(
+        with _hide_bar() if Path(path).is_dir() else nullcontext():  # a download keeps its bar
+            model, info = AutoModelForSequenceClassification.from_pretrained(
                 path, output_loading_info=True
             )
     except (OSError, ValueError) as error:
@@ -95,7 +83,7 @@ def _load(path: str) -> tuple[Any, Any]:
             f"cannot load a text classifier from {path!r}: {reason} Give a directory written by "
             f"save_pretrained, or the id of a model on the hub"
         ) from error
-    missing = sorted(loaded["missing_keys"])
+    missing = sorted(info["missing_keys"])
     if missing:
         raise ValueError(
             f"{path!r} is not a trained text classifier: it has no weights for "
@@ -105,8 +93,8 @@ def _load(path: str) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _no_bar() -> Iterator[None]:
-    """Reading weights from a disk takes a moment: transformers' bar would only stay behind."""
+def _hide_bar() -> Iterator[None]:
+    """Hide transformers' progress bar: weights on a disk load in a moment."""
     from transformers.utils import logging
 
     was_shown = logging.is_progress_bar_enabled()
@@ -118,29 +106,18 @@ def _no_bar() -> Iterator[None]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def _check_labels(labels: Sequence[str] | None, name: str) -> None:
-    if labels is not None and (isinstance(labels, str) or len(set(labels)) < len(labels)):
-        raise ValueError(f"{name} must be a list of different names, not {labels!r}")
-
-
-def _refuse_labels(labels: Sequence[str] | None) -> None:
-    if labels is not None:
-        raise ValueError("labels= names the scores of a function; a model has labels of its own")
-
-
 def _is_pipeline(model: Any, class_name: str) -> bool:
-    """Without importing transformers: who has a pipeline has imported it."""
+    """Without importing transformers: a pipeline exists only if it was imported before."""
     transformers = sys.modules.get("transformers")
     return transformers is not None and isinstance(model, getattr(transformers, class_name))
 
 
 def _has_own_steps(pipe: Any) -> bool:
-    """Whether a subclass changes what happens to a text; then only the pipeline knows."""
-    transformers = sys.modules["transformers"]
-    plain = transformers.TextClassificationPipeline
-    return any(
-        getattr(type(pipe), step) is not getattr(plain, step)
-        for step in ("preprocess", "_forward", "postprocess")
+    """Whether a subclass or parameters change what happens to a text: only the pipeline can."""
+    plain = sys.modules["transformers"].TextClassificationPipeline
+    steps = ("preprocess", "_forward", "postprocess")
+    return bool(set(pipe._preprocess_params) - {"truncation", "max_length"}) or any(
+        getattr(type(pipe), step) is not getattr(plain, step) for step in steps
     )
 
 
@@ -149,41 +126,46 @@ def _is_torch_module(model: Any) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def _from_pipeline(pipe: Any, options: dict[str, Any]) -> HuggingFaceClassifier:
-    asked = pipe._postprocess_params.get("function_to_apply")
-    limit = pipe._preprocess_params.get("max_length")
-    return _from_model(pipe.model, pipe.tokenizer, _activation(pipe.model, asked), limit, options)
+def _from_pipeline_or_model(
+    model: Any, tokenizer: Any, options: dict[str, Any]
+) -> HuggingFaceClassifier:
+    asked, limit = None, None
+    if not _is_torch_module(model):
+        asked = model._postprocess_params.get("function_to_apply")
+        limit = model._preprocess_params.get("max_length")
+        model, tokenizer = model.model, model.tokenizer
+    elif not hasattr(model, "config"):
+        raise ValueError(
+            "a torch module without a transformers config: wrap it in a function from a list "
+            "of texts to scores"
+        )
+    elif tokenizer is None:
+        raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
+    return _from_model(model, tokenizer, _get_activation(model, asked), limit, options)
 
 
 def _from_model(
     model: Any, tokenizer: Any, activation: str, limit: int | None, options: dict[str, Any]
 ) -> HuggingFaceClassifier:
-    limits = [tokenizer.model_max_length, _position_limit(model), limit]
+    limits = [tokenizer.model_max_length, _count_positions(model), limit]
     known = [number for number in limits if number is not None and number < _NO_LIMIT]
-    return HuggingFaceClassifier(
-        model=model,
-        tokenizer=tokenizer,
-        activation=activation,
-        name=_name_of(model),
-        max_length=min(known) if known else None,
-        **options,
-    )
+    most = min(known, default=None)
+    return HuggingFaceClassifier(model, tokenizer, activation, _get_name(model), most, **options)
 
 
-def _position_limit(model: Any) -> int | None:
+def _count_positions(model: Any) -> int | None:
     """Number of tokens that the model has positions for."""
     positions = getattr(model.config, "max_position_embeddings", None)
     if not isinstance(positions, int) or positions <= 0:
         return None
-    # RoBERTa and its kin count positions from behind the padding index.
-    if "roberta" in str(getattr(model.config, "model_type", "")) or model.config.model_type in (
-        "camembert", "longformer", "mpnet", "luke", "esm",
-    ):  # fmt: skip
+    # RoBERTa and its relatives start to count after the padding index.
+    kind = str(getattr(model.config, "model_type", ""))
+    if "roberta" in kind or kind in ("camembert", "longformer", "mpnet", "luke", "esm"):
         return positions - int(model.config.pad_token_id or 0) - 1
     return positions
 
 
-def _activation(model: Any, asked: Any) -> str:
+def _get_activation(model: Any, asked: Any) -> str:
     """How the text-classification pipeline turns logits into what it shows."""
     if asked is not None:
         name = str(getattr(asked, "value", asked)).lower()
@@ -205,17 +187,17 @@ def _from_zero_shot(
         )
     if pipe.entailment_id == -1:
         raise ValueError("the zero-shot model's labels do not say which one is 'entailment'")
+    is_multi_label = pipe._postprocess_params.get("multi_label", False)
     return ZeroShotClassifier(
-        inference=_from_model(pipe.model, pipe.tokenizer, "softmax", None, options),
-        candidate_labels=list(candidate_labels),
-        hypothesis=pipe._preprocess_params.get("hypothesis_template", "This example is {}."),
-        # As in transformers: a single label is asked for itself.
-        multi_label=pipe._postprocess_params.get("multi_label", False)
-        or len(candidate_labels) == 1,
+        _from_model(pipe.model, pipe.tokenizer, "softmax", None, options),
+        candidate_labels,
+        pipe._preprocess_params.get("hypothesis_template", "This example is {}."),
+        # As in transformers: a single label is scored by itself.
+        is_multi_label=is_multi_label or len(candidate_labels) == 1,
         entailment=pipe.entailment_id,
     )
 
 
-def _name_of(model: Any) -> str:
+def _get_name(model: Any) -> str:
     path = str(getattr(model.config, "_name_or_path", "") or "")
     return path.rstrip("/").rsplit("/", 1)[-1] or type(model).__name__

@@ -14,12 +14,12 @@ from textsobol.methods.contract import Decision, Differentiable
 from textsobol.sobol.arrays import Array, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
-from textsobol.text.embeddings import embedded
+from textsobol.text.embeddings import embed
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
 from textsobol.text.tokens import split_masks
-from textsobol.text.words import paragraphs, sentences
+from textsobol.text.words import find_paragraphs, find_sentences
 
 
 class MaskedTextModel(MaskedClassifier):
@@ -82,7 +82,7 @@ class MaskedTextModel(MaskedClassifier):
         classifier = self._classifier
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
-        return lambda: embedded(classifier, self._seen, self._spans, self._score, self._chosen)
+        return lambda: embed(classifier, self._seen, self._spans, self._score, self._chosen)
 
     def decision(self) -> Decision | None:
         """What is decided."""
@@ -92,7 +92,7 @@ class MaskedTextModel(MaskedClassifier):
         """The two texts of a pair, paragraphs, sentences."""
         places: list[tuple[int, ...]] = []
         for part, (text, spans) in enumerate(zip(self._seen, self._spans, strict=True)):
-            found = paragraphs(text), sentences(text)
+            found = find_paragraphs(text), find_sentences(text)
             ends = [[end for _, end in units] for units in found]
             places += [(part, *(bisect(e, start) for e in ends)) for start, _ in spans]
         return list(np.array(places).T)

@@ -1,10 +1,9 @@
 """The text with some of its words left out, as strings.
 
-The text is cut at white space that lies outside of words. A piece between two cuts, with
-the white space before it, is a *stretch*: " gripping," holds one word and a comma. Leaving a
-word out leaves the rest of its stretch where it is; a stretch of which nothing is left goes
-with its white space. What a stretch looks like depends on its own words only, which is what
-lets a tokenizer see each stretch once instead of every masked text.
+The text is cut at white space outside of words. A piece between two cuts, with the white space
+before it, is a *stretch*: " gripping," holds one word and a comma. When a word is left out, the
+rest of its stretch stays; when nothing is left, its white space goes too. A stretch depends on
+its own words only, so that a tokenizer need not see every masked text.
 """
 
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ class Stretch:
 
     Attributes:
         lead: the white space before it.
-        parts: its text in pieces, each with the number of its word or -1 when it stays.
+        parts: its text in pieces, each with the number of its word, or -1 for what stays.
     """
 
     lead: str
@@ -43,8 +42,8 @@ class MaskedText:
 
     Args:
         text: the text.
-        spans: the words that can go, ascending and apart.
-        replacement: what stands in for a word that is left out; nothing by default.
+        spans: the words that can be left out, ascending and without overlap.
+        replacement: what replaces a word that is left out; nothing by default.
 
     Example:
         >>> masked = MaskedText("A gripping, fine film.", [(2, 10), (12, 16)])
@@ -56,7 +55,7 @@ class MaskedText:
         self.text = text
         self.n_words = len(spans)
         self._replacement = replacement
-        self.stretches = _stretches(text, spans)
+        self.stretches = _cut(text, spans)
         self._rendered: dict[tuple[int, int], str] = {}
 
     def render(self, masks: Array) -> list[str]:
@@ -73,8 +72,8 @@ class MaskedText:
     def variants(self, masks: Array) -> Integers:
         """A number for what is left of each stretch: ``(rows, stretches)``.
 
-        Bit b says whether the stretch's b-th word is present. Without spaces between words
-        a stretch can be the whole text; then the numbers are Python's, of any length.
+        Bit b says whether the stretch's b-th word is present. A text without spaces is one
+        stretch, whose words may be too many for 64 bits; then they are Python's numbers.
         """
         number = np.int64 if self.most_words_in_a_stretch < 63 else object
         codes = np.zeros((len(masks), len(self.stretches)), dtype=number)
@@ -93,7 +92,7 @@ class MaskedText:
         return max((len(stretch.words) for stretch in self.stretches), default=0)
 
     def variant_text(self, stretch: int, code: int, *, leads: bool = False) -> str:
-        """What is left of a stretch; without its white space when it leads the text."""
+        """What is left of a stretch; without its white space when it starts the text."""
         key = (stretch, code)
         if key not in self._rendered:
             self._rendered[key] = self._render_variant(self.stretches[stretch], code)
@@ -101,18 +100,15 @@ class MaskedText:
         return text.removeprefix(self.stretches[stretch].lead) if leads else text
 
     def _render_variant(self, stretch: Stretch, code: int) -> str:
-        pieces, bit = [], 0
-        for text, word in stretch.parts:
-            if word < 0:
-                pieces.append(text)
-                continue
-            pieces.append(text if code >> bit & 1 else self._replacement)
-            bit += 1
-        left = "".join(pieces)
+        bits = iter(range(len(stretch.words)))
+        left = "".join(
+            text if word < 0 or code >> next(bits) & 1 else self._replacement
+            for text, word in stretch.parts
+        )
         return stretch.lead + left if left else ""
 
 
-def _stretches(text: str, spans: Sequence[Span]) -> list[Stretch]:
+def _cut(text: str, spans: Sequence[Span]) -> list[Stretch]:
     """Cut the text at white space outside of words."""
     ends = np.array([end for _, end in spans])
     cuts = []
@@ -127,16 +123,12 @@ def _stretches(text: str, spans: Sequence[Span]) -> list[Stretch]:
         starts.pop()  # white space at the end stays with the last stretch
     stretches, word = [], 0
     for (lead_start, start), (end, _) in zip(starts, [*starts[1:], (len(text), 0)], strict=True):
-        parts: list[tuple[str, int]] = []
-        position = start
+        parts, position = [], start
         while word < len(spans) and spans[word][1] <= end:
             word_start, word_end = spans[word]
-            if word_start > position:
-                parts.append((text[position:word_start], -1))
-            parts.append((text[word_start:word_end], word))
+            parts += [(text[position:word_start], -1), (text[word_start:word_end], word)]
             position = word_end
             word += 1
-        if position < end:
-            parts.append((text[position:end], -1))
-        stretches.append(Stretch(text[lead_start:start], tuple(parts)))
+        parts.append((text[position:end], -1))
+        stretches.append(Stretch(text[lead_start:start], tuple(part for part in parts if part[0])))
     return stretches

@@ -5,31 +5,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True, eq=False)
 class Measures:
     """What one word did to one label; NaN where a number is not known.
 
+    Fields that end in ``low`` and ``high`` are the ends of 95 % intervals.
+
     Attributes:
         score: the signed total Sobol index: the word's share of the variation of the label's
             log-odds, with the sign of its effect (plus where the effects cancel out). Other
             attribution methods put their own score here.
-        low: lower end of the 95 % interval of the score. It spans 0 where the sign of the effect
-            is not settled.
-        high: upper end of the 95 % interval of the score.
+        low: of the score's interval, which spans 0 where the sign of the effect is not settled.
         total: the share without its sign: of all variation that the word has a part in, alone or
             together with others.
-        total_low: lower end of the 95 % interval of ``total``.
-        total_high: upper end of the 95 % interval of ``total``.
         first: the share that the word causes alone.
-        first_low: lower end of the 95 % interval of ``first``.
-        first_high: upper end of the 95 % interval of ``first``.
         effect: mean change of the label's log-odds when the word is present; at keep rate 0.5 the
             Banzhaf value.
-        effect_low: lower end of the 95 % interval of ``effect``.
-        effect_high: upper end of the 95 % interval of ``effect``.
         stability: how often the word is among the top ten when base masks are resampled.
     """
 
@@ -55,10 +49,8 @@ class Measures:
         return hash(self._comparable())
 
     def _comparable(self) -> tuple[object, ...]:
-        return tuple(
-            None if isinstance(value, float) and math.isnan(value) else value
-            for value in astuple(self)
-        )
+        values = vars(self).values()
+        return tuple(None if isinstance(v, float) and math.isnan(v) else v for v in values)
 
     @property
     def is_clear(self) -> bool:
@@ -87,13 +79,12 @@ class Word:
 
     Attributes:
         text: the word as written.
-        start: where it starts in the text.
-        end: where it ends.
+        start: where it starts in the text; ``end`` is where it ends.
         status: ``scored``, ``ignored`` or ``outside`` (of the model's window).
         scores: measures by label.
         part: 0, or 1 for words of the second text of a pair.
-        shared_by: number of neighbouring words that came and went as one, because the budget was
-            too small to mask each; their measures are those of the group.
+        shared_by: number of neighbouring words that were masked as one group, because the budget
+            was too small to mask each; their measures are those of the group.
     """
 
     text: str
@@ -112,11 +103,9 @@ class WordScore(Measures):
     Attributes:
         word: the word as written, or the words of a group.
         name: the word with a number where it occurs several times: "very (2)".
-        start: where it starts in its text.
-        end: where it ends.
-        part: 0, or 1 in the second text of a pair.
         label: the label whose measures these are.
-        shared_by: see `Word`.
+
+    The other fields are those of `Word`.
     """
 
     word: str = ""
@@ -128,8 +117,8 @@ class WordScore(Measures):
     shared_by: int = 1
 
     def __str__(self) -> str:
-        known = not math.isnan(self.low) and self.low != self.high
-        interval = f" ({signed(self.low)} to {signed(self.high)})" if known else ""
+        has_width = not math.isnan(self.low) and self.low != self.high
+        interval = f" ({signed(self.low)} to {signed(self.high)})" if has_width else ""
         effect = "" if math.isnan(self.effect) else f", effect {self.effect:+.2f}"
         return f"{self.name}: {signed(self.score)}{interval}{effect}"
 
@@ -141,8 +130,7 @@ class PairScore:
     Attributes:
         effect: mean change of the label's score beyond the sum of the two: positive when they
             reinforce each other.
-        low: lower end of the 95 % interval of the effect.
-        high: upper end of it.
+        low: lower end of the 95 % interval of the effect; ``high`` is the upper one.
         total: share of the score's variance that needs both words.
     """
 
@@ -167,10 +155,10 @@ class WordPair:
 
 @dataclass(frozen=True)
 class Deletion:
-    """One step of the path: the words that go, and what the model says without all gone so far.
+    """One step of the path: the deleted words, and the model's answer without all deleted so far.
 
     Attributes:
-        words: numbers of the deleted words: one, or a group that goes as one.
+        words: numbers of the deleted words: one, or those of a group.
         text: the deleted words by name; see `name_words`.
         probabilities: by label, after this deletion and all before it.
         prediction: the label that is now predicted; a tie keeps the one of the whole text.
@@ -191,9 +179,9 @@ class FlipSet:
         texts: their names; see `name_words`.
         probabilities: by label, without these words.
         prediction: the label that is then predicted.
-        is_irreducible: whether it was checked that no word of it can be put back without the
-            prediction returning; the budget may end before that, and words that were masked as a
-            group were not tried one by one.
+        is_irreducible: whether every word is needed: putting any one back restores the
+            prediction. False also where the budget ended before that was checked, or where words
+            were masked as a group.
         is_smallest: whether no smaller set exists, since all masks were scored.
     """
 
@@ -211,17 +199,16 @@ class FlipSet:
 
 @dataclass(frozen=True)
 class Path:
-    """The deletions that a search found to bring the prediction down soonest.
+    """The deletions that lower the prediction the soonest, as far as a search found.
 
-    A search, not a measurement: it has no scores and no intervals, and another seed may find
-    another path that is about as good.
+    There are no scores and no intervals: another seed may find another path about as good.
 
     Attributes:
         label: the predicted label, against which words are deleted.
         steps: the deletions, in order.
         flip: the shortest set found that changes the prediction, or ``None``.
-        rises: whether deletions bring the probability up rather than down: that of a single
-            output below one half, which says no.
+        rises: whether deletions raise the probability instead: a single output below one half
+            predicts "no".
     """
 
     label: str
@@ -231,20 +218,16 @@ class Path:
 
     @property
     def lowest(self) -> Deletion | None:
-        """The step that speaks least for the prediction: what was reached.
-
-        The one with the lowest probability of the label, or the highest where the path ``rises``.
-        """
+        """The step with the lowest probability of the label, or the highest if it ``rises``."""
         sign = -1 if self.rises else 1
         return min(self.steps, key=lambda step: sign * step.probabilities[self.label], default=None)
 
     def __str__(self) -> str:
-        lines = [
+        return "\n".join(
             f"- {step.text}: {self.label} {step.probabilities[self.label]:.3f}"
             + ("" if step.prediction == self.label else f", now {step.prediction}")
             for step in self.steps
-        ]
-        return "\n".join(lines)
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -31,25 +30,21 @@ class RemoteClassifier(FunctionClassifier):
     def __init__(self, model: Remote, label_names: Sequence[str] | None) -> None:
         super().__init__(model, label_names, model.name, batch_texts=1)
         self._model = model
-        self._reader = AnswerReader(label_names, model.settings.activation)
         self.activation = model.settings.activation
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """How answers are read, and a digest of the identity, which itself may hold secrets."""
-        settings = self._model.settings
-        digest = hashlib.blake2b(settings.identity.encode(), digest_size=8).hexdigest()
-        return {**super().details, "activation": settings.activation, "identity": digest}
+        self._reader = AnswerReader(label_names, self.activation)
+        # A digest: the identity itself may hold secrets.
+        digest = hashlib.blake2b(model.settings.identity.encode(), digest_size=8).hexdigest()
+        self.details |= {"activation": self.activation, "identity": digest}
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
     ) -> Prepared:
-        """The masked texts of a text, which has an account of its own calls."""
+        """The masked texts of a text, whose calls are counted for this text alone."""
         cost = RemoteCost()
-        engine = partial(self._outputs_of, cost)
+        engine = partial(self._ask, cost)
         return replace(super().prepare(texts, spans, perturbation), engine=engine, cost=cost)
 
-    def _outputs_of(self, cost: RemoteCost, texts: Sequence[str], tick: Tick) -> Forwarded:
+    def _ask(self, cost: RemoteCost, texts: Sequence[str], tick: Tick) -> Forwarded:
         """Outputs of each of the texts, from the cache or from the model."""
         read = self._reader.outputs
         try:

@@ -1,13 +1,10 @@
 """Explanations as dictionaries of plain values, and back: the documented schema."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from textsobol.text.explanation import TextExplanation
 from textsobol.text.records import (
     Deletion,
     FlipSet,
@@ -22,97 +19,80 @@ from textsobol.text.records import (
 SCHEMA = 2
 
 
-def to_dict(explanation: TextExplanation) -> dict[str, Any]:
-    """A dictionary of plain values."""
-    text, path = explanation.text, explanation.path
+def to_dict(fields: Mapping[str, Any], prediction: str) -> dict[str, Any]:
+    """The fields of a `TextExplanation` and its prediction as plain values."""
+    text, path = fields["text"], fields["path"]
     return {
         "schema": SCHEMA,
         "text": text if isinstance(text, str) else list(text),
-        "prediction": {
-            "label": explanation.prediction,
-            "probabilities": dict(explanation.probabilities),
-        },
-        "label": explanation.label,
-        "words": [_word_to_dict(word) for word in explanation.words],
-        "pairs": [_pair_to_dict(pair) for pair in explanation.pairs],
+        "prediction": {"label": prediction, "probabilities": dict(fields["probabilities"])},
+        "label": fields["label"],
+        "words": [_word_to_dict(word) for word in fields["words"]],
+        "pairs": [_pair_to_dict(pair) for pair in fields["pairs"]],
         "path": None if path is None else _path_to_dict(path),
-        "sums": {label: asdict(sums) for label, sums in explanation.sums.items()},
-        "advised": dict(explanation.advised),
-        "cost": dict(explanation.cost),
-        "settings": dict(explanation.settings),
+        "sums": {label: asdict(sums) for label, sums in fields["sums"].items()},
+        **{name: dict(fields[name]) for name in ("advised", "cost", "settings")},
     }
 
 
-def from_dict(data: Mapping[str, Any]) -> TextExplanation:
-    """The explanation that `to_dict` was made of."""
+def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `TextExplanation`, from what `to_dict` returned."""
     if "image" in data:
         raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
     if data.get("schema") != SCHEMA:
         raise ValueError(
             f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
         )
-    text = data["text"]
-    return TextExplanation(
-        text=text if isinstance(text, str) else (text[0], text[1]),
-        words=tuple(_word_from_dict(word) for word in data["words"]),
-        probabilities=dict(data["prediction"]["probabilities"]),
-        label=data["label"],
-        cost=dict(data["cost"]),
-        settings=dict(data["settings"]),
-        pairs=tuple(_pair_from_dict(pair) for pair in data["pairs"]),
-        path=None if data["path"] is None else _path_from_dict(data["path"]),
-        sums={label: Sums(**sums) for label, sums in data["sums"].items()},
-        advised=dict(data["advised"]),
-    )
+    text, path = data["text"], data["path"]
+    return {
+        "text": text if isinstance(text, str) else (text[0], text[1]),
+        "words": tuple(_word_from_dict(word) for word in data["words"]),
+        "probabilities": dict(data["prediction"]["probabilities"]),
+        "label": data["label"],
+        "pairs": tuple(_pair_from_dict(pair) for pair in data["pairs"]),
+        "path": None if path is None else _path_from_dict(path),
+        "sums": {label: Sums(**sums) for label, sums in data["sums"].items()},
+        **{name: dict(data[name]) for name in ("advised", "cost", "settings")},
+    }
 
 
 def _word_to_dict(word: Word) -> dict[str, Any]:
-    # JSON has neither infinity nor NaN: what is not known is null.
-    scores = {
-        label: {name: v if math.isfinite(v) else None for name, v in vars(score).items()}
-        for label, score in word.scores.items()
-    }
-    return {**vars(word), "scores": scores}  # asdict copies every number, which takes long
+    # asdict would copy every number, which takes long.
+    return {**vars(word), "scores": {k: _to_json(vars(own)) for k, own in word.scores.items()}}
 
 
 def _word_from_dict(data: Mapping[str, Any]) -> Word:
     scores = {
-        label: Measures(**{name: _known(value, math.nan) for name, value in score.items()})
-        for label, score in data["scores"].items()
+        label: Measures(**{k: math.nan if v is None else v for k, v in own.items()})
+        for label, own in data["scores"].items()
     }
     return Word(**{**data, "scores": scores})
 
 
 def _pair_to_dict(pair: WordPair) -> dict[str, Any]:
-    data = asdict(pair)
-    data["words"] = list(pair.words)
-    for score in data["scores"].values():
-        # One base mask leaves the ends of an interval unknown.
-        score.update({e: score[e] if math.isfinite(score[e]) else None for e in ("low", "high")})
-    return data
+    scores = {label: _to_json(vars(own)) for label, own in pair.scores.items()}
+    return {"words": list(pair.words), "scores": scores}
 
 
 def _pair_from_dict(data: Mapping[str, Any]) -> WordPair:
     one, other = data["words"]
+    # One base mask leaves the ends of an interval unknown.
+    unknown = {"low": -math.inf, "high": math.inf}
     scores = {
         label: PairScore(
-            effect=score["effect"],
-            low=_known(score["low"], -math.inf),
-            high=_known(score["high"], math.inf),
-            total=score["total"],
+            **{k: unknown.get(k, math.nan) if v is None else v for k, v in own.items()}
         )
-        for label, score in data["scores"].items()
+        for label, own in data["scores"].items()
     }
     return WordPair((one, other), scores)
 
 
 def _path_to_dict(path: Path) -> dict[str, Any]:
+    flip = path.flip
     return {
         "label": path.label,
         "steps": [{**vars(step), "words": list(step.words)} for step in path.steps],
-        "flip": None
-        if path.flip is None
-        else {**vars(path.flip), "words": list(path.flip.words), "texts": list(path.flip.texts)},
+        "flip": flip and {**vars(flip), "words": list(flip.words), "texts": list(flip.texts)},
         "rises": path.rises,
     }
 
@@ -125,5 +105,6 @@ def _path_from_dict(data: Mapping[str, Any]) -> Path:
     return Path(data["label"], steps, flip, rises=data.get("rises", False))
 
 
-def _known(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
+def _to_json(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """JSON has neither infinity nor NaN: what is not known is null."""
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Integers
 from textsobol.text.masked_text import MaskedText
+from textsobol.text.words import Span
 
 # Beyond this many words between two spaces, pieces hardly ever repeat.
 _MOST_WORDS_IN_A_STRETCH = 12
@@ -32,8 +33,8 @@ class Row:
 
 
 @contextmanager
-def untouched(tokenizer: Any) -> Iterator[None]:
-    """Leave the tokenizer's truncation and padding as they are: a call changes both."""
+def keep_settings(tokenizer: Any) -> Iterator[None]:
+    """Restore the tokenizer's truncation and padding, which a call changes."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         yield
@@ -47,21 +48,14 @@ def untouched(tokenizer: Any) -> Iterator[None]:
 
 
 def encode(tokenizer: Any, *texts: Sequence[str]) -> list[Row]:
-    """Texts, or pairs of texts, tokenized whole with their special tokens.
-
-    Args:
-        tokenizer: of the model.
-        texts: the texts, or the first and the second texts of the pairs.
-    """
+    """Texts, or the first and second texts of pairs, with their special tokens."""
     encoding = tokenizer(*map(list, texts), truncation=False, padding=False, verbose=False)
-    rows = []
-    for k, ids in enumerate(encoding["input_ids"]):
-        types = encoding["token_type_ids"][k] if "token_type_ids" in encoding else [0] * len(ids)
-        rows.append(Row(np.array(ids, dtype=np.int64), np.array(types, dtype=np.int64)))
-    return rows
+    every = encoding["input_ids"]
+    types = encoding.get("token_type_ids") or [[0] * len(ids) for ids in every]
+    return [Row(_integers(ids), _integers(own)) for ids, own in zip(every, types, strict=True)]
 
 
-def plain_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+def encode_plain(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
     """Token ids of each text without special tokens."""
     if not texts:
         return []
@@ -70,6 +64,27 @@ def plain_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
     )
     ids: list[list[int]] = encoding["input_ids"]
     return ids
+
+
+def find_owners(
+    offsets: Sequence[Span], parts: Sequence[int | None], spans: Sequence[Sequence[Span]]
+) -> Integers:
+    """The word of every token ``(tokens,)``; -1 for special tokens and punctuation.
+
+    Args:
+        offsets: where each token stands in its text.
+        parts: the number of each token's text, or ``None`` for special tokens.
+        spans: the words of each text.
+    """
+    owners = np.full(len(offsets), -1, dtype=np.int64)
+    first = np.cumsum([0, *map(len, spans)])
+    for token, ((start, end), part) in enumerate(zip(offsets, parts, strict=True)):
+        own = () if part is None else spans[part]
+        for number, (word_start, word_end) in enumerate(own):
+            if start < word_end and end > word_start:
+                owners[token] = first[part] + number
+                break
+    return owners
 
 
 def split_masks(masks: Array, parts: Sequence[MaskedText]) -> list[Array]:
@@ -86,31 +101,24 @@ class StringRows:
 
     def __call__(self, masks: Array) -> list[Row]:
         """A row for every mask of ``masks (rows, words)``."""
-        texts = [
-            part.render(own)
-            for part, own in zip(self._parts, split_masks(masks, self._parts), strict=True)
-        ]
+        own_masks = split_masks(masks, self._parts)
+        texts = [part.render(own) for part, own in zip(self._parts, own_masks, strict=True)]
         return encode(self._tokenizer, *texts)
 
 
 class PieceRows:
-    """Rows from pieces: each variant of a stretch is tokenized once and then copied.
-
-    Args:
-        tokenizer: of the model.
-        parts: the text, or premise and hypothesis.
-    """
+    """Rows from pieces: each variant of a stretch is tokenized once and then copied."""
 
     def __init__(self, tokenizer: Any, parts: Sequence[MaskedText]) -> None:
         self._pools = [_Pool(tokenizer, part) for part in parts]
         self._parts = parts
-        self._fixed = _special_tokens(tokenizer, parts)
+        self._before, self._after = _find_special_tokens(tokenizer, parts)
 
     def __call__(self, masks: Array) -> list[Row]:
         """A row for every mask of ``masks (rows, words)``."""
         own_masks = split_masks(masks, self._parts)
         content = [pool(own) for pool, own in zip(self._pools, own_masks, strict=True)]
-        before, after = self._fixed
+        before, after = self._before, self._after
         if not len(before.ids) and len(after) == 1 and not len(after[0][1].ids):
             own = content[0]  # no special tokens at all
             whole = np.full(max(map(len, own), default=0), after[0][0])
@@ -135,28 +143,30 @@ class _Pool:
     def __init__(self, tokenizer: Any, masked: MaskedText) -> None:
         self._tokenizer = tokenizer
         self._masked = masked
-        # A number for every variant of every stretch, and its place in the pool once it is there:
-        # inside the text, and leading it.
+        # Every variant of every stretch has a number. Once it is in the pool it has a place too:
+        # one inside the text, and one at its start.
         sizes = np.array([1 << len(stretch.words) for stretch in masked.stretches], dtype=np.int64)
         self._first = np.cumsum(sizes) - sizes
         self._place_of = np.full((2, int(sizes.sum())), -1, dtype=np.int64)
-        self._n_variants = 0
-        self._tokens = np.empty(0, dtype=np.int64)
-        self._starts = np.empty(0, dtype=np.int64)
-        self._sizes = np.empty(0, dtype=np.int64)
+        self._tokens, self._starts, self._sizes = (_integers([]) for _ in range(3))
         self._is_blank = np.empty(0, dtype=bool)
 
     def __call__(self, masks: Array) -> list[Integers]:
-        """Token ids without special tokens, one array a mask."""
+        """Token ids without special tokens, one array per mask."""
         variants = self._masked.variants(masks) + self._first
-        places = self._places(variants, leads=False)
+        places = self._find_places(variants, leads=False)
         leader = np.argmin(self._is_blank[places], axis=1)
         led = np.flatnonzero(leader > 0)
-        places[led, leader[led]] = self._places(variants[led, leader[led]], leads=True)
-        return self._gather(places)
+        places[led, leader[led]] = self._find_places(variants[led, leader[led]], leads=True)
+        sizes = self._sizes[places]
+        flat_sizes = sizes.ravel()
+        offsets = np.cumsum(flat_sizes) - flat_sizes
+        index = np.repeat(self._starts[places].ravel() - offsets, flat_sizes)
+        tokens = self._tokens[index + np.arange(len(index))]
+        return np.split(tokens, np.cumsum(sizes.sum(axis=1))[:-1])
 
-    def _places(self, variants: Integers, *, leads: bool) -> Integers:
-        """Where variants are in the pool; those that are not yet are tokenized first."""
+    def _find_places(self, variants: Integers, *, leads: bool) -> Integers:
+        """Where variants are in the pool; those that are not there yet are tokenized first."""
         place_of = self._place_of[int(leads)]
         places = np.asarray(place_of[variants])
         if (places < 0).any():
@@ -172,42 +182,31 @@ class _Pool:
             self._masked.variant_text(k, code, leads=leads)
             for k, code in zip(stretches.tolist(), codes, strict=True)
         ]
-        ids = self._ids(texts, [leads or k == 0 for k in stretches.tolist()])
-        sizes = np.array([len(piece) for piece in ids], dtype=np.int64)
+        ids = self._tokenize(texts, (stretches == 0) | leads)
+        sizes = _integers([len(piece) for piece in ids])
         starts = len(self._tokens) + np.cumsum(sizes) - sizes
-        tokens = [np.array(piece, dtype=np.int64) for piece in ids]
-        self._tokens = np.concatenate([self._tokens, *tokens])
+        self._place_of[int(leads), new] = len(self._starts) + np.arange(len(new))
+        self._tokens = np.concatenate([self._tokens, *map(_integers, ids)])
         self._starts = np.concatenate([self._starts, starts])
         self._sizes = np.concatenate([self._sizes, sizes])
         self._is_blank = np.concatenate([self._is_blank, [not text for text in texts]])
-        self._place_of[int(leads), new] = self._n_variants + np.arange(len(new))
-        self._n_variants += len(new)
 
-    def _ids(self, texts: list[str], leads: list[bool]) -> list[list[int]]:
-        """Token ids of stretches; those that do not lead a text are read behind an anchor.
+    def _tokenize(self, texts: list[str], leads: Array) -> list[list[int]]:
+        """Token ids of stretches; those inside a text are tokenized after an anchor.
 
-        On its own a stretch stands at the start of a text, which some tokenizers mark.
+        Alone, a stretch would be at the start of a text, which some tokenizers mark.
         """
-        anchor = plain_ids(self._tokenizer, [_ANCHOR])[0]
+        anchor = encode_plain(self._tokenizer, [_ANCHOR])[0]
         anchored = [t if lead else _ANCHOR + t for t, lead in zip(texts, leads, strict=True)]
-        ids = plain_ids(self._tokenizer, anchored)
-        for k, lead in enumerate(leads):
-            if not lead:
-                if ids[k][: len(anchor)] != anchor:
-                    raise LookupError("the tokenizer joins what a space keeps apart")
-                ids[k] = ids[k][len(anchor) :]
+        ids = encode_plain(self._tokenizer, anchored)
+        for k in np.flatnonzero(~leads):
+            if ids[k][: len(anchor)] != anchor:
+                raise LookupError("the tokenizer joins what a space separates")
+            ids[k] = ids[k][len(anchor) :]
         return ids
 
-    def _gather(self, places: Integers) -> list[Integers]:
-        sizes = self._sizes[places]
-        flat_sizes = sizes.ravel()
-        offsets = np.cumsum(flat_sizes) - flat_sizes
-        index = np.repeat(self._starts[places].ravel() - offsets, flat_sizes)
-        tokens = self._tokens[index + np.arange(len(index))]
-        return np.split(tokens, np.cumsum(sizes.sum(axis=1))[:-1])
 
-
-def _special_tokens(
+def _find_special_tokens(
     tokenizer: Any, parts: Sequence[MaskedText]
 ) -> tuple[Row, list[tuple[int, Row]]]:
     """The tokens before the first part, and each part's type and the tokens after it.
@@ -216,8 +215,8 @@ def _special_tokens(
     """
     whole = encode(tokenizer, *([part.text] for part in parts))[0]
     marks, position = [], 0
-    for content in plain_ids(tokenizer, [part.text for part in parts]):
-        start = _find(content, whole.ids, position)
+    for content in encode_plain(tokenizer, [part.text for part in parts]):
+        start = _find(content, whole.ids.tolist(), position)
         position = start + len(content)
         marks.append((start, position))
     bounds = [*(start for start, _ in marks[1:]), len(whole.ids)]
@@ -229,83 +228,65 @@ def _special_tokens(
     return Row(whole.ids[:first], whole.types[:first]), after
 
 
-def _find(content: list[int], ids: Integers, position: int) -> int:
+def _find(content: list[int], ids: list[int], position: int) -> int:
     for start in range(position, len(ids) - len(content) + 1):
-        if (
-            content
-            and ids[start] == content[0]
-            and ids[start : start + len(content)].tolist() == content
-        ):
+        if content and ids[start] == content[0] and ids[start : start + len(content)] == content:
             return start
     raise LookupError("the text's own tokens are not part of the tokenized whole")
 
 
-def rows_maker(tokenizer: Any, parts: Sequence[MaskedText]) -> "PieceRows | StringRows":
-    """The fast way to make rows where it gives the same tokens, else the sure way.
+def choose_rows(tokenizer: Any, parts: Sequence[MaskedText]) -> PieceRows | StringRows:
+    """`PieceRows` where they give the same tokens, else `StringRows`.
 
-    Pieces are right for tokenizers that never look across a space. Whether this one is
-    such is tried on the full text, the empty one and random masks of every density. Other
-    white space is always read as a string: some tokenizers join a line break with what
-    happens to stand before it.
+    Pieces are right for tokenizers that never look across a space. Whether this tokenizer does is
+    tested on the full text, the empty one and random masks of every density. A text with other
+    white space is always tokenized whole: some tokenizers join a line break to what precedes it.
     """
     slow = StringRows(tokenizer, parts)
-    n_words = sum(part.n_words for part in parts)
     leads = {stretch.lead for part in parts for stretch in part.stretches[1:]}
-    if not leads <= {" "}:
+    longest = max(part.most_words_in_a_stretch for part in parts)
+    if not leads <= {" "} or longest > _MOST_WORDS_IN_A_STRETCH:
         return slow
-    if max(part.most_words_in_a_stretch for part in parts) > _MOST_WORDS_IN_A_STRETCH:
-        return slow
+    n_words = sum(part.n_words for part in parts)
     densities = np.linspace(1, 0, _N_CHECKED)[:, None]
     masks = np.random.default_rng(0).random((_N_CHECKED, n_words)) < densities
     try:
         fast = PieceRows(tokenizer, parts)
-        same = all(_equal(one, other) for one, other in zip(fast(masks), slow(masks), strict=True))
+        is_same = all(_is_equal(*rows) for rows in zip(fast(masks), slow(masks), strict=True))
     except LookupError:
         return slow
-    return fast if same else slow
+    return fast if is_same else slow
 
 
-def _equal(one: Row, other: Row) -> bool:
+def _is_equal(one: Row, other: Row) -> bool:
     return np.array_equal(one.ids, other.ids) and np.array_equal(one.types, other.types)
 
 
+def _integers(values: Sequence[int]) -> Integers:
+    return np.array(values, dtype=np.int64)
+
+
 class PaddedRows:
-    """Rows in which the tokens of absent words are padding that the model does not see."""
+    """Rows where the tokens of absent words are padding that the model ignores."""
 
     def __init__(
-        self,
-        tokenizer: Any,
-        parts: Sequence[MaskedText],
-        spans: Sequence[Sequence[tuple[int, int]]],
+        self, tokenizer: Any, parts: Sequence[MaskedText], spans: Sequence[Sequence[Span]]
     ) -> None:
         if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
             raise ValueError(
                 "perturbation='pad' needs a fast tokenizer with a pad token; use 'delete'"
             )
         self._pad = tokenizer.pad_token_id
-        self._whole = encode(tokenizer, *([part.text] for part in parts))[0]
-        encoding = tokenizer(
-            *(part.text for part in parts),
-            return_offsets_mapping=True,
-            truncation=False,
-            verbose=False,
-        )
-        first_word = np.cumsum([0, *(len(part_spans) for part_spans in spans)])
-        self._word_of = np.full(len(self._whole.ids), -1)
-        offsets = zip(encoding["offset_mapping"], encoding.sequence_ids(), strict=True)
-        for token, ((start, end), part) in enumerate(offsets):
-            if part is None or start == end:
-                continue
-            for number, (word_start, word_end) in enumerate(spans[part]):
-                if start < word_end and word_start < end:
-                    self._word_of[token] = first_word[part] + number
-                    break
+        texts = [part.text for part in parts]
+        self._whole = encode(tokenizer, *([text] for text in texts))[0]
+        encoding = tokenizer(*texts, return_offsets_mapping=True, truncation=False, verbose=False)
+        self._owners = find_owners(encoding["offset_mapping"], encoding.sequence_ids(), spans)
 
     def __call__(self, masks: Array) -> list[Row]:
         """A row for every mask of ``masks (rows, words)``."""
-        of_word = self._word_of >= 0
-        seen = np.ones((len(masks), len(self._word_of)), dtype=bool)
-        seen[:, of_word] = masks[:, self._word_of[of_word]]
+        is_of_word = self._owners >= 0
+        seen = np.ones((len(masks), len(self._owners)), dtype=bool)
+        seen[:, is_of_word] = masks[:, self._owners[is_of_word]]
         return [
             Row(np.where(row, self._whole.ids, self._pad), self._whole.types, row) for row in seen
         ]

@@ -1,10 +1,10 @@
 """Words: spans of the original text, found by a segmenter.
 
-A segmenter maps a text to spans ``(start, end)``, ascending and apart from each other. What
-lies between the spans is not a feature and always stays.
+A segmenter maps a text to spans ``(start, end)`` that ascend and do not overlap. What lies between
+the spans is not a feature and always stays.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import regex
@@ -13,7 +13,7 @@ Span = tuple[int, int]
 Segmenter = Callable[[str], Iterable[Span]]
 Ignore = str | Iterable[str] | Callable[[str], bool]
 
-# with the joiners that Persian and Indic scripts write inside words
+# With the joiners that Persian and Indic scripts write inside words.
 _LETTERS = r"[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_]|[\u200c\u200d](?=\p{L}))*"
 # An inner point does not join two sentences that lack a space: "bad.The".
 _JOINT = r"(?:['\u2019\-\u2010\u2011/]|(?<!\p{Ll})\.|\.(?!\p{Lu}))"
@@ -45,51 +45,47 @@ STOP_WORDS = frozenset(
     you your yours yourself yourselves
     """.split()  # noqa: SIM905
 )
-"""English function words. "not", "no" and their like are not among them: they turn meanings."""
+"""English function words, without "not", "no" and other words that reverse a meaning."""
 
 
-def words(text: str) -> list[Span]:
+def find_words(text: str) -> list[Span]:
     """Runs of letters and digits, with inner apostrophes, hyphens, slashes and points.
 
-    Symbols that carry meaning are words too: emoji, ":)", "!!!". Plain punctuation and
-    markup such as ``<br />`` are not. Languages that do not put spaces between words need
-    `spacy_segmenter`.
+    Symbols that carry meaning are words too: emoji, ":)", "!!!". Plain punctuation and markup such
+    as ``<br />`` are not. Languages without spaces between words need `spacy_segmenter`.
 
     Example:
         >>> text = "Don't miss it :) 10/10!!!<br />"
-        >>> [text[start:end] for start, end in words(text)]
+        >>> [text[start:end] for start, end in find_words(text)]
         ["Don't", 'miss', 'it', ':)', '10/10', '!!!']
     """
     return [match.span() for match in _WORD.finditer(text) if match["markup"] is None]
 
 
-def sentences(text: str) -> list[Span]:
+def find_sentences(text: str) -> list[Span]:
     """Sentences by their final punctuation; line breaks end a sentence too.
 
     Example:
         >>> text = "Dr. Who is back. Good!"
-        >>> [text[start:end] for start, end in sentences(text)]
+        >>> [text[start:end] for start, end in find_sentences(text)]
         ['Dr. Who is back.', 'Good!']
     """
     cuts = [0]
     for match in _SENTENCE_END.finditer(text):
         if not _ABBREVIATION.search(text, cuts[-1], match.end()):
             cuts.append(match.end())
-    return _between(text, cuts)
+    return _trim(text, zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 
-def paragraphs(text: str) -> list[Span]:
-    """Paragraphs, apart by a blank line or by two ``<br />``."""
-    spans, start = [], 0
-    for match in _PARAGRAPH_BREAK.finditer(text):
-        spans.append((start, match.start()))
-        start = match.end()
-    found = (_trimmed(text, *span) for span in [*spans, (start, len(text))])
-    return [span for span in found if span is not None]
+def find_paragraphs(text: str) -> list[Span]:
+    """Paragraphs, separated by a blank line or by two ``<br />``."""
+    breaks = [match.span() for match in _PARAGRAPH_BREAK.finditer(text)]
+    starts = [0, *(end for _, end in breaks)]
+    return _trim(text, zip(starts, [*(start for start, _ in breaks), len(text)], strict=True))
 
 
-def tokenizer_words(tokenizer: Any) -> Segmenter:
-    """What a tokenizer itself takes for words, before it cuts them into pieces."""
+def tokenizer_segmenter(tokenizer: Any) -> Segmenter:
+    """Segments into the words that a tokenizer finds before it cuts them into tokens."""
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("unit='token' needs a fast tokenizer; use unit='word'")
 
@@ -101,8 +97,7 @@ def tokenizer_words(tokenizer: Any) -> Segmenter:
         for word, (start, end) in zip(encoding.word_ids(), encoding["offset_mapping"], strict=True):
             first, last = spans.get(word, (start, end))
             spans[word] = (min(first, start), max(last, end))
-        found = [_trimmed(text, *spans[word]) for word in sorted(spans)]
-        return [span for span in found if span is not None]
+        return _trim(text, (spans[word] for word in sorted(spans)))
 
     return segment
 
@@ -126,8 +121,7 @@ def spacy_segmenter(model: Any = "en_core_web_sm", unit: str = "token") -> Segme
     def segment(text: str) -> list[Span]:
         document = nlp(text)
         if unit == "sentence":
-            found = [(sentence.start_char, sentence.end_char) for sentence in document.sents]
-            return [span for span in (_trimmed(text, *s) for s in found) if span is not None]
+            return _trim(text, ((one.start_char, one.end_char) for one in document.sents))
         tokens = [(t.idx, t.idx + len(t.text)) for t in document if not (t.is_space or t.is_punct)]
         if unit == "token":
             return tokens
@@ -157,21 +151,17 @@ def _load_spacy(name: str) -> Any:
 UNITS = ("word", "token", "sentence", "paragraph", "spacy", "spacy:NAME")
 
 
-def segmenter_for(unit: str | Segmenter, tokenizer: Any = None) -> Segmenter:
+def get_segmenter(unit: str | Segmenter, tokenizer: Any = None) -> Segmenter:
     """The segmenter that a ``unit`` names."""
     if callable(unit):
         return unit
-    plain: dict[str, Segmenter] = {
-        "word": words,
-        "sentence": sentences,
-        "paragraph": paragraphs,
-    }
+    plain = {"word": find_words, "sentence": find_sentences, "paragraph": find_paragraphs}
     if unit in plain:
         return plain[unit]
     if unit == "token":
         if tokenizer is None:
             raise ValueError("unit='token' needs a model with a tokenizer; use unit='word'")
-        return tokenizer_words(tokenizer)
+        return tokenizer_segmenter(tokenizer)
     if unit == "spacy":
         return spacy_segmenter()
     if unit.startswith("spacy:"):
@@ -179,8 +169,8 @@ def segmenter_for(unit: str | Segmenter, tokenizer: Any = None) -> Segmenter:
     raise ValueError(f"unknown unit {unit!r}; known: {', '.join(UNITS)}, or a callable")
 
 
-def checked_spans(spans: Iterable[Span], text: str) -> list[Span]:
-    """The spans as a list, or an error that names the first one that cannot be."""
+def check_spans(spans: Iterable[Span], text: str) -> list[Span]:
+    """The spans as a list, or an error that names the first wrong one."""
     checked: list[Span] = []
     end_of_last = 0
     for start, end in spans:
@@ -194,34 +184,29 @@ def checked_spans(spans: Iterable[Span], text: str) -> list[Span]:
     return checked
 
 
-def ignore_predicate(ignore: Ignore | None) -> Callable[[str], bool]:
+def make_ignore_predicate(ignore: Ignore | None) -> Callable[[str], bool]:
     """A function that says whether a word is left out of the analysis.
 
     Example:
-        >>> ignored = ignore_predicate("stopwords")
-        >>> ignored("The"), ignored("not")
+        >>> is_ignored = make_ignore_predicate("stopwords")
+        >>> is_ignored("The"), is_ignored("not")
         (True, False)
     """
-    if ignore is None:
-        return lambda word: False
     if callable(ignore):
         return ignore
     if isinstance(ignore, str):
         if ignore != "stopwords":
             raise ValueError(f"ignore={ignore!r}: give 'stopwords', a list of words or a predicate")
-        return lambda word: word.lower() in STOP_WORDS
-    listed = {word.lower() for word in ignore}
+        ignore = STOP_WORDS
+    listed = set() if ignore is None else {word.lower() for word in ignore}
     return lambda word: word.lower() in listed
 
 
-def _between(text: str, cuts: Sequence[int]) -> list[Span]:
-    pieces = zip(cuts, [*cuts[1:], len(text)], strict=True)
-    return [span for start, end in pieces if (span := _trimmed(text, start, end)) is not None]
-
-
-def _trimmed(text: str, start: int, end: int) -> Span | None:
-    """The span without white space around it, or ``None`` if nothing is left."""
-    piece = text[start:end]
-    start += len(piece) - len(piece.lstrip())
-    end -= len(piece) - len(piece.rstrip())
-    return (start, end) if start < end else None
+def _trim(text: str, spans: Iterable[Span]) -> list[Span]:
+    """The spans without white space at their ends; those with nothing else are left out."""
+    trimmed = []
+    for start, end in spans:
+        piece = text[start:end].rstrip()
+        if content := piece.lstrip():
+            trimmed.append((start + len(piece) - len(content), start + len(piece)))
+    return trimmed
