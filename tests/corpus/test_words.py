@@ -11,10 +11,9 @@ from pyarrow import parquet
 from scipy import stats
 
 from tests.corpus.samples import counting, reviews, tiny_model
-from textsobol import TextExplainer, read_explanations
-from textsobol.corpus.phrases import Candidates
-from textsobol.corpus.view import corpus_view, drawn_texts, save_words
-from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
+from textsobol import TextExplainer, explain_corpus, read_explanations
+from textsobol.corpus.view import corpus_view, read_sample, save_words
+from textsobol.corpus.words import Candidates, CorpusWord, corpus_phrases, corpus_words
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.records import Measures, Word
 
@@ -121,7 +120,7 @@ def test_words_of_files_are_those_of_memory(tmp_path: Path) -> None:
     texts = [*reviews(30), "", "good, bad film\n\ngood film"]
     data = datasets.Dataset.from_dict({"text": texts})
     explainer = TextExplainer(tiny_model().model, tiny_model()._classifier.tokenizer, ignore=["is"])
-    found = explainer.dataset(data, out=tmp_path, shard_size=7, budget=120)
+    found = explain_corpus(explainer, data, out=tmp_path, shard_size=7, budget=120)
     view = corpus_view(found)
     assert (view.texts, view.failed, sum(view.predicted.values())) == (31, 1, 31)
     explanations = list(found)
@@ -141,8 +140,8 @@ def test_words_of_files_are_those_of_memory(tmp_path: Path) -> None:
 
 def test_pairs_and_unknown_effects_are_read(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"a": ["good film"] * 2, "b": ["not bad"] * 2})
-    found = tiny_model().dataset(
-        data, out=tmp_path, column="a", pair_column="b", method="occlusion"
+    found = explain_corpus(
+        tiny_model(), data, out=tmp_path, column="a", pair_column="b", method="occlusion"
     )
     view = corpus_view(found)
     assert {p.word for p in view.phrases} == {"good film", "not bad"}, "not across the two texts"
@@ -151,7 +150,7 @@ def test_pairs_and_unknown_effects_are_read(tmp_path: Path) -> None:
 
 def test_tables_hold_all_words(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": ["good film", "bad film", "good film, so long"]})
-    view = corpus_view(counting().dataset(data, out=tmp_path / "out"))
+    view = corpus_view(explain_corpus(counting(), data, out=tmp_path / "out"))
     every = [*view.words, *view.phrases]
     save_words(every, tmp_path / "words.csv")
     save_words(every, tmp_path / "words.parquet")
@@ -173,9 +172,9 @@ def test_texts_are_drawn_by_their_ids(tmp_path: Path) -> None:
     drawn = []
     for name, own, size in (("a", rows, 4), ("b", rows[::-1], 9)):
         data = datasets.Dataset.from_list(own)
-        counting().dataset(data, out=tmp_path / name, id_column="id", shard_size=size)
+        explain_corpus(counting(), data, out=tmp_path / name, id_column="id", shard_size=size)
         found = read_explanations(tmp_path / name)
-        texts = [one.text for one in drawn_texts(found, corpus_view(found, sample=6))]
+        texts = [one.text for one in read_sample(found, corpus_view(found, sample=6))]
         order = [row["text"] for row in own]
         assert texts == sorted(texts, key=lambda text: order.index(str(text))), (
             "in the order of the input"

@@ -132,11 +132,12 @@ def explain_many(
         files_of(source)  # before the model, which takes longer
         if isinstance(making["model"], str | None):  # a model elsewhere needs no library here
             hush_transformers()
+        from textsobol.corpus import explain_corpus
         from textsobol.text.explainer import TextExplainer
 
         with told_warnings(quiet=quiet):
             explainer = TextExplainer(making.pop("model"), progress=not quiet, **making)
-            found = explainer.dataset(source, **asking)
+            found = explain_corpus(explainer, source, **asking)
     except EXPECTED as error:
         fail(error)
     except KeyboardInterrupt:
@@ -192,7 +193,7 @@ def report(
     check_suffix("--parquet", parquet, (".parquet",))
     try:
         from textsobol.corpus.results import read_explanations
-        from textsobol.corpus.view import corpus_view, drawn_texts, save_words
+        from textsobol.corpus.view import corpus_view, read_sample, save_words
         from textsobol.render.terminal_corpus import show_corpus
 
         found = read_explanations(directory)
@@ -203,7 +204,7 @@ def report(
         if html is not None:
             from textsobol.render.report import report_html
 
-            page = report_html(drawn_texts(found, view), view=view)
+            page = report_html(read_sample(found, view), view=view)
             html.write_text(page, encoding="utf-8")
         for path in filter(None, (csv, parquet)):
             save_words([*view.words, *view.phrases], path)

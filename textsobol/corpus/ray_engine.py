@@ -1,0 +1,120 @@
+"""A job on Ray Data: actors explain shards, and the process that started the job writes them.
+
+An actor reads the texts of a shard from the same source, and returns its table. If an actor dies,
+nothing is half-written: Ray starts another one, which explains the shard again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textsobol.corpus.memory import limit_allocator_caches
+from textsobol.corpus.shard import Job
+from textsobol.corpus.source import Plan, Source
+from textsobol.progress import JobProgress
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def explain_on_ray(
+    job: Job,
+    source: Source,
+    plans: Sequence[Plan],
+    progress: JobProgress,
+    actors: int,
+    gpus_per_actor: float,
+    address: str | None,
+) -> Iterator[tuple[Plan, pyarrow.Table]]:
+    """The tables of all shards, in the order in which they are done.
+
+    The actors must be able to read the source. `explain_corpus` documents the other arguments.
+    """
+    if not plans:
+        return
+    import pyarrow as pa
+
+    with _connect(actors, address) as ray:
+        by_number = {plan.number: plan for plan in plans}
+        # The model goes to the object store once, not along with every shard.
+        reference = _Reference(ray.put((job, source)))
+        tables = ray.data.from_items(
+            [asdict(plan) for plan in plans], override_num_blocks=len(plans)
+        ).map_batches(
+            _Actor,
+            fn_constructor_args=(reference, gpus_per_actor > 0),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(actors, len(plans))),
+            num_cpus=1,
+            num_gpus=gpus_per_actor,
+        )
+        for row in tables.iter_rows():
+            plan = by_number[int(row["number"])]
+            with pa.ipc.open_stream(row["table"]) as stream:
+                yield plan, stream.read_all()
+            progress.count_texts(plan.n_texts, plan.work)
+
+
+class _Reference:
+    """Hides an object reference from Ray, which would fetch the object to pass it on."""
+
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
+
+
+class _Actor:
+    """A process with its own copy of the model."""
+
+    def __init__(self, reference: _Reference, is_on_gpu: bool) -> None:
+        import ray
+
+        limit_allocator_caches()  # other machines do not inherit the environment
+        self._job, self._source = ray.get(reference.reference)
+        if is_on_gpu and self._job.explainer.model is not None:
+            self._job.explainer.model.to("cuda")
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        import pyarrow as pa
+
+        plan = Plan(**{name: values.tolist()[0] for name, values in batch.items()})
+        table = self._job.explain(plan, list(self._source.items(plan.start, plan.stop)))
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        written = np.array([sink.getvalue().to_pybytes()], dtype=object)
+        return {"number": np.array([plan.number]), "table": written}
+
+
+@contextmanager
+def _connect(actors: int, address: str | None) -> Iterator[Any]:
+    """Ray without bars: the running one, that of the address, or one that is started here."""
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise ImportError('engine="ray" needs Ray Data: pip install "textsobol[ray]"') from error
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        cores = max(actors, os.cpu_count() or 1)
+        place: dict[str, Any] = (
+            {"num_cpus": cores, "include_dashboard": False}
+            if address is None
+            else {"address": address}
+        )
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **place)
+    context = ray.data.DataContext.get_current()
+    had_bars, context.enable_progress_bars = context.enable_progress_bars, False
+    try:
+        yield ray
+    finally:
+        context.enable_progress_bars = had_bars
+        if is_ours:
+            ray.shutdown()
