@@ -369,7 +369,7 @@ def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:
 def test_an_error_that_is_not_known_is_said_not_drawn() -> None:
     explanation = ImageExplainer(both, grid=(4, 4), labels=["both"])(PICTURE, rows=1)
     (_, panel) = explanation.plot("error")
-    assert [text.get_text() for text in panel.texts] == ["not known:\none base row"]
+    assert [text.get_text() for text in panel.texts] == ["not known:\none base mask"]
 
 
 def test_the_bar_tells_the_numbers_of_the_cells() -> None:
