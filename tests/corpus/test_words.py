@@ -13,7 +13,7 @@ from scipy import stats
 from tests.corpus.samples import counting, reviews, tiny_model
 from textsobol import TextExplainer, explain_corpus, read_explanations
 from textsobol.corpus.view import corpus_view, read_sample, save_words
-from textsobol.corpus.words import Candidates, CorpusWord, corpus_phrases, corpus_words
+from textsobol.corpus.words import Candidates, CorpusWord, tally_words
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.records import Measures, Word
 
@@ -41,7 +41,7 @@ def test_means_are_over_occurrences_and_intervals_over_texts() -> None:
         explained("Good film", [0.1, 0.0]),
         explained("so good", [0.0, 0.5]),
     ]
-    word = by_word(corpus_words(texts))["good"]
+    word = by_word(tally_words(texts).words())["good"]
     assert (word.texts, word.occurrences) == (3, 5)
     assert word.score == pytest.approx(0.6)
     assert word.effect == pytest.approx(1.2)
@@ -62,7 +62,7 @@ def test_intervals_hold_the_mean_of_all_texts() -> None:
             n_words = int(rng.integers(1, 4))
             scores = (own + rng.normal(0, 0.05, n_words)).tolist()
             texts.append(explained("good " * n_words, scores))
-        (word,) = corpus_words(texts)
+        (word,) = tally_words(texts).words()
         hits += word.low <= 0.3 <= word.high
     assert 0.91 <= hits / 400 <= 0.985
 
@@ -72,13 +72,13 @@ def test_strong_words_come_first_unless_they_are_rare() -> None:
     texts = [explained("the worst film", [0.1, 2.0, 0.0]) for _ in range(20)]
     texts += [explained("the film", [0.1, 0.0]) for _ in range(980)]
     texts += [explained("abysmal", [3.0])]
-    found = corpus_words(texts)
+    found = tally_words(texts).words()
     assert [word.word for word in found] == ["worst", "abysmal", "the", "film"]
     assert found[0].weight == pytest.approx(2.0 * 20 / 30)
 
 
 def test_one_text_cannot_tell_how_sure_it_is() -> None:
-    (word,) = corpus_words([explained("good good", [0.1, 0.3])])
+    (word,) = tally_words([explained("good good", [0.1, 0.3])]).words()
     assert word.score == pytest.approx(0.2)
     assert math.isnan(word.low)
     assert math.isnan(word.high)
@@ -91,7 +91,7 @@ def test_phrases_are_neighbours_without_anything_between() -> None:
         explained("Not good film", [-0.4, 0.1, 0.1]),
         explained("not very good film", [-0.5, nan, 0.2, 0.0]),
     ]
-    found = by_word(corpus_phrases(texts))
+    found = by_word(tally_words(texts).phrases())
     assert set(found) == {"not good", "good film"}, "the comma and the ignored word part others"
     assert (found["not good"].texts, found["not good"].length) == (2, 2)
     assert found["not good"].score == pytest.approx(-0.3)
@@ -125,8 +125,8 @@ def test_words_of_files_are_those_of_memory(tmp_path: Path) -> None:
     assert (view.texts, view.failed, sum(view.predicted.values())) == (31, 1, 31)
     explanations = list(found)
     for read, wanted in (
-        (view.words, corpus_words(explanations)),
-        (view.phrases, corpus_phrases(explanations)),
+        (view.words, tally_words(explanations).words()),
+        (view.phrases, tally_words(explanations).phrases()),
     ):
         there = {(word.word, word.label): word for word in read}
         assert len(there) == len(read) == len(wanted) >= 20

@@ -95,7 +95,8 @@ def explain_corpus(
     )
     if engine == "ray" and source.n_texts is None:
         raise ValueError("engine='ray' needs to know all texts; save the stream as Parquet first")
-    shard_size = shard_size or _choose_shard_size(source.n_texts)
+    # Many texts fill batches; few are lost when the job is interrupted.
+    shard_size = shard_size or min(128, max(16, (source.n_texts or 1024) // 8))
     directory = JobDirectory(Path(out))
     with directory.lock(), JobProgress(enabled=explainer.progress) as progress:
         manifest = _make_manifest(explainer, source, settings, shard_size)
@@ -103,7 +104,11 @@ def explain_corpus(
         if directory.read_manifest() is None:
             directory.write_manifest(manifest)
         job = Job(explainer, settings, manifest["job"])
-        finished = _find_finished(directory, job.name, retry_failed=retry_failed)
+        finished = {  # digests of the input of shards that need not be made again
+            number: metadata["input"]
+            for number, metadata in directory.read_shards(job.name)
+            if not (retry_failed and metadata["failed"])
+        }
         if source.n_texts is None:
             tables = _explain(job, _stream(job, source, shard_size, finished), progress)
         else:
@@ -127,16 +132,6 @@ def explain_corpus(
         result = {"texts": found.texts, "failed": found.failed, "shards": len(found.paths)}
         directory.write_manifest({**manifest, "result": result})
     return ExplainedTexts(out)
-
-
-def _choose_shard_size(n_texts: int | None) -> int:
-    """Many texts fill batches; few are lost when the job is interrupted.
-
-    Example:
-        >>> [_choose_shard_size(n) for n in (10, 60, 500, 2000, None)]
-        [16, 16, 62, 128, 128]
-    """
-    return 128 if n_texts is None else min(128, max(16, n_texts // 8))
 
 
 def _complete_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,15 +181,6 @@ def _list_differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
             yield from _list_differences(old.get(key), new.get(key), f"{name}.{key}".lstrip("."))
     elif old != new:
         yield f"  {name}: {old!r} there, {new!r} here"
-
-
-def _find_finished(directory: JobDirectory, job: str, *, retry_failed: bool) -> dict[int, str]:
-    """Shards that need not be made again, with the digests of their input."""
-    return {
-        number: metadata["input"]
-        for number, metadata in directory.read_shards(job)
-        if not (retry_failed and metadata["failed"])
-    }
 
 
 def _is_done(plan: Plan, finished: Mapping[int, str]) -> bool:

@@ -74,8 +74,8 @@ def corpus_view(
         tally.add(occurrences, len(explained))
         predicted.update(labels[row] for row in explained)
         # The smallest hashes: as good as random, and always the same.
-        hashes += [(digest_of([_encode(ids[row])]), shard, row) for row in explained if sample]
-        hashes = heapq.nsmallest(sample, hashes)
+        hashed = ((digest_of([ids[row].encode()]), shard, row) for row in explained if sample)
+        hashes = heapq.nsmallest(sample, [*hashes, *hashed])
     for _, occurrences in _read_shards(found):
         tally.add_phrases(occurrences)
     return CorpusView(
@@ -162,7 +162,3 @@ def _find_words(table: Any) -> Occurrences:
         by_label("score"),
         by_label("effect"),
     )
-
-
-def _encode(name: str) -> bytes:
-    return name.encode("utf-8", "replace")

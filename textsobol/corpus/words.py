@@ -7,7 +7,8 @@ numpy, not pyarrow: a report of explanations in memory needs no extra to be inst
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,8 +124,8 @@ class WordTally:
         self._least_texts = least_texts
         self._words: dict[str, int] = {}  # numbered in the order of their first occurrence
         self._phrases: dict[tuple[int, ...], int] = {}  # numbers of their words, numbered likewise
-        self._word_sums: dict[str, _Sums] = {}  # by label
-        self._phrase_sums: dict[str, _Sums] = {}
+        self._word_sums: dict[str, _Sums] = defaultdict(_Sums)  # by label
+        self._phrase_sums: dict[str, _Sums] = defaultdict(_Sums)
         self._candidates = Candidates()
         self.n_texts = 0
 
@@ -138,8 +139,7 @@ class WordTally:
         self.n_texts += n_texts
         codes = _number(found.words, self._words)
         for label, scores in found.scores.items():
-            sums = self._word_sums.setdefault(label, _Sums())
-            sums.add(found.documents, codes, scores, found.effects[label])
+            self._word_sums[label].add(found.documents, codes, scores, found.effects[label])
         for starts, phrases in _find_phrases(codes, found.follows):
             self._candidates.count(found.documents[starts], phrases)
 
@@ -152,29 +152,30 @@ class WordTally:
             numbers = _number(map(tuple, phrases.tolist()), self._phrases)
             words = starts + np.arange(phrases.shape[1])[:, None]
             for label, scores in found.scores.items():
-                sums = self._phrase_sums.setdefault(label, _Sums())
                 values, effects = (each[words].sum(0) for each in (scores, found.effects[label]))
-                sums.add(found.documents[starts], numbers, values, effects)
+                documents = found.documents[starts]
+                self._phrase_sums[label].add(documents, numbers, values, effects)
 
     def words(self) -> list[CorpusWord]:
         """All words for every label, the highest weight first."""
-        names = list(self._words)
-        return _sort(
-            CorpusWord(names[number], label, *means)
-            for label, sums in self._word_sums.items()
-            for number, means in sums.means()
-        )
+        return _list_words(self._word_sums, [(word,) for word in self._words], 1)
 
     def phrases(self) -> list[CorpusWord]:
         """Phrases of enough texts for every label, the highest weight first."""
         words = list(self._words)
-        names = [" ".join(words[code] for code in phrase) for phrase in self._phrases]
-        lengths = list(map(len, self._phrases))
-        return _sort(
-            CorpusWord(names[number], label, *means, length=lengths[number])
-            for label, sums in self._phrase_sums.items()
-            for number, means in sums.means(self.least_texts)
-        )
+        names = [tuple(words[code] for code in phrase) for phrase in self._phrases]
+        return _list_words(self._phrase_sums, names, self.least_texts)
+
+
+def _list_words(
+    sums: Mapping[str, _Sums], names: Sequence[tuple[str, ...]], least_texts: int
+) -> list[CorpusWord]:
+    found = [
+        CorpusWord(" ".join(names[number]), label, *means, length=len(names[number]))
+        for label, own in sums.items()
+        for number, means in own.means(least_texts)
+    ]
+    return sorted(found, key=lambda each: (-abs(each.weight), each.word, each.label))
 
 
 def _number(names: Iterable[Any], known: dict[Any, int]) -> Integers:
@@ -220,7 +221,7 @@ class _Sums:
         self._table[distinct] += np.stack(columns, axis=1)
 
     def means(
-        self, least_texts: int = 1
+        self, least_texts: int
     ) -> Iterator[tuple[int, tuple[int, int, float, float, float, float]]]:
         """Number of a word; its texts, occurrences, mean score, interval and mean effect."""
         numbers = np.flatnonzero(self._table[:, 0] >= least_texts)
@@ -237,38 +238,20 @@ class _Sums:
         yield from zip(numbers.tolist(), rows, strict=True)
 
 
-def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
-    """All words of all texts for every label, those with the highest weight first.
+def tally_words(explanations: Iterable[TextExplanation]) -> WordTally:
+    """Count the words and phrases of explanations in memory.
 
     Example:
         >>> from textsobol import TextExplainer
         >>> def praise(texts):
-        ...     return [text.lower().count("good") + text.count("fine") for text in texts]
-        >>> texts = ["a good film", "Good, fine music"]
-        >>> found = corpus_words(TextExplainer(praise, labels=["praise"]).many(texts))
-        >>> [(word.word, word.texts, word.effect) for word in found[:2]]
-        [('good', 2, 1.0), ('fine', 1, 1.0)]
-    """
-    return tally_words(explanations).words()
-
-
-def corpus_phrases(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
-    """Neighbouring words of several texts for every label, those with the highest weight first.
-
-    Example:
-        >>> from textsobol import TextExplainer
-        >>> def negated(texts):
-        ...     return [-1.0 * ("not good" in text) for text in texts]
-        >>> texts = ["it is not good", "not good, no"]
-        >>> found = corpus_phrases(TextExplainer(negated, labels=["praise"]).many(texts))
-        >>> [(phrase.word, phrase.texts, phrase.effect) for phrase in found]
+        ...     return [text.lower().count("good") - 2.0 * ("not good" in text) for text in texts]
+        >>> texts = ["it is not good", "Good music", "not good, no"]
+        >>> tally = tally_words(TextExplainer(praise, labels=["praise"]).many(texts))
+        >>> [(word.word, word.texts) for word in tally.words()[:2]]
+        [('not', 2), ('good', 3)]
+        >>> [(phrase.word, phrase.texts, phrase.effect) for phrase in tally.phrases()]
         [('not good', 2, -1.0)]
     """
-    return tally_words(explanations).phrases()
-
-
-def tally_words(explanations: Iterable[TextExplanation]) -> WordTally:
-    """Count the words and phrases of explanations in memory."""
     tally, found = WordTally(), [_find_words(explanation) for explanation in explanations]
     for each in found:
         tally.add(each, 1)
@@ -316,7 +299,3 @@ def find_neighbours(
     for k in np.flatnonzero(follows).tolist():
         follows[k] = not texts[part[k]][documents[k]][end[k - 1] : start[k]].strip()
     return follows
-
-
-def _sort(found: Iterable[CorpusWord]) -> list[CorpusWord]:
-    return sorted(found, key=lambda each: (-abs(each.weight), each.word, each.label))
