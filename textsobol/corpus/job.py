@@ -120,8 +120,9 @@ def explain_corpus(
                 from textsobol.corpus.ray_engine import explain_on_ray
 
                 tables = explain_on_ray(
-                    job, source, todo, progress, actors, gpus_per_actor, address
-                )
+                    job, source, todo, progress,
+                    actors=actors, gpus_per_actor=gpus_per_actor, address=address,
+                )  # fmt: skip
             else:
                 shards = ((plan, list(source.items(plan.start, plan.stop))) for plan in todo)
                 tables = _explain(job, shards, progress)

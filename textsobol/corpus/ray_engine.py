@@ -1,7 +1,7 @@
-"""A job on Ray Data: actors explain shards, and the process that started the job writes them.
+"""A job on Ray: actors explain shards, and the process that started the job writes them.
 
 An actor reads the texts of a shard from the same source, and returns its table. If an actor dies,
-nothing is half-written: Ray starts another one, which explains the shard again.
+nothing is half-written: Ray starts it again, and it explains the shard again.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from textsobol.corpus.memory import limit_allocator_caches
 from textsobol.corpus.shard import Job
@@ -29,6 +26,7 @@ def explain_on_ray(
     source: Source,
     plans: Sequence[Plan],
     progress: JobProgress,
+    *,
     actors: int,
     gpus_per_actor: float,
     address: str | None,
@@ -39,82 +37,61 @@ def explain_on_ray(
     """
     if not plans:
         return
-    import pyarrow as pa
-
     with _connect(actors, address) as ray:
-        by_number = {plan.number: plan for plan in plans}
         # The model goes to the object store once, not along with every shard.
-        reference = _Reference(ray.put((job, source)))
-        tables = ray.data.from_items(
-            [asdict(plan) for plan in plans], override_num_blocks=len(plans)
-        ).map_batches(
-            _Actor,
-            fn_constructor_args=(reference, gpus_per_actor > 0),
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=min(actors, len(plans))),
-            num_cpus=1,
-            num_gpus=gpus_per_actor,
+        reference = ray.put((job, source))
+        actor = ray.remote(_Actor).options(
+            num_cpus=1, num_gpus=gpus_per_actor, max_restarts=-1, max_task_retries=-1
         )
-        for row in tables.iter_rows():
-            plan = by_number[int(row["number"])]
-            with pa.ipc.open_stream(row["table"]) as stream:
-                yield plan, stream.read_all()
-            progress.count_texts(plan.n_texts, plan.work)
-
-
-class _Reference:
-    """Hides an object reference from Ray, which would fetch the object to pass it on."""
-
-    def __init__(self, reference: Any) -> None:
-        self.reference = reference
+        made = [actor.remote(gpus_per_actor > 0) for _ in plans[:actors]]
+        # An actor gets its first shard once it runs: a full cluster may never start all of them.
+        busy = {each.__ray_ready__.remote(): each for each in made}
+        waiting = list(reversed(plans))
+        n_left = len(plans)
+        while n_left:
+            (done,), _ = ray.wait(list(busy), num_returns=1)
+            each, result = busy.pop(done), ray.get(done)
+            if waiting:
+                # In a list, Ray leaves the reference alone: only new actors fetch the model.
+                busy[each.explain.remote([reference], waiting.pop())] = each
+            if result is not True:  # which says that an actor is ready
+                plan, table = result
+                yield plan, table
+                progress.count_texts(plan.n_texts, plan.work)
+                n_left -= 1
 
 
 class _Actor:
     """A process with its own copy of the model."""
 
-    def __init__(self, reference: _Reference, is_on_gpu: bool) -> None:
+    def __init__(self, is_on_gpu: bool) -> None:
+        limit_allocator_caches()  # other machines do not inherit the environment
+        self._is_on_gpu = is_on_gpu
+        self._fetched: tuple[Job, Source] | None = None
+
+    def explain(self, references: Sequence[Any], plan: Plan) -> tuple[Plan, pyarrow.Table]:
         import ray
 
-        limit_allocator_caches()  # other machines do not inherit the environment
-        self._job, self._source = ray.get(reference.reference)
-        if is_on_gpu and self._job.explainer.model is not None:
-            self._job.explainer.model.to("cuda")
-
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        import pyarrow as pa
-
-        plan = Plan(**{name: values.tolist()[0] for name, values in batch.items()})
-        table = self._job.explain(plan, list(self._source.items(plan.start, plan.stop)))
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        written = np.array([sink.getvalue().to_pybytes()], dtype=object)
-        return {"number": np.array([plan.number]), "table": written}
+        job, source = self._fetched = self._fetched or ray.get(references[0])
+        if self._is_on_gpu and job.explainer.model is not None:
+            job.explainer.model.to("cuda")
+        return plan, job.explain(plan, list(source.items(plan.start, plan.stop)))
 
 
 @contextmanager
 def _connect(actors: int, address: str | None) -> Iterator[Any]:
-    """Ray without bars: the running one, that of the address, or one that is started here."""
+    """Ray: the running one, that of the address, or one that is started here for the job."""
     try:
         import ray
-        import ray.data
     except ImportError as error:
-        raise ImportError('engine="ray" needs Ray Data: pip install "textsobol[ray]"') from error
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        cores = max(actors, os.cpu_count() or 1)
-        place: dict[str, Any] = (
-            {"num_cpus": cores, "include_dashboard": False}
-            if address is None
-            else {"address": address}
-        )
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **place)
-    context = ray.data.DataContext.get_current()
-    had_bars, context.enable_progress_bars = context.enable_progress_bars, False
+        raise ImportError('engine="ray" needs Ray: pip install "textsobol[ray]"') from error
+    if ray.is_initialized():
+        yield ray
+        return
+    here = {"num_cpus": max(actors, os.cpu_count() or 1), "include_dashboard": False}
+    place: dict[str, Any] = here if address is None else {"address": address}
+    ray.init(log_to_driver=False, logging_level=logging.ERROR, **place)
     try:
         yield ray
     finally:
-        context.enable_progress_bars = had_bars
-        if is_ours:
-            ray.shutdown()
+        ray.shutdown()
