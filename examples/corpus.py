@@ -1,4 +1,4 @@
-"""Many texts: explain them into a directory, read them again, and look at the words of them all.
+"""Many texts: explain them into a directory, read them again, and look at the words of all texts.
 
 Run:  python examples/corpus.py            # writes reviews.csv, explained/ and report.html
 

@@ -51,10 +51,10 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
     assert run(app, [*command, "--limit", "9"]).exit_code == 1
     files = [str(tmp_path / name) for name in ("page.html", "words.csv", "words.parquet")]
     report = ["report", str(out), "--html", files[0], "--csv", files[1], "--parquet", files[2]]
-    told = run(app, [*report, "--texts", "4", "--top", "2"])
-    assert told.exit_code == 0, told.output
-    assert "10 texts: " in told.output
-    lines = [line.split() for line in told.output.splitlines()]
+    reported = run(app, [*report, "--texts", "4", "--top", "2"])
+    assert reported.exit_code == 0, reported.output
+    assert "10 texts: " in reported.output
+    lines = [line.split() for line in reported.output.splitlines()]
     assert [
         "push",
         "to",

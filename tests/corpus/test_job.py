@@ -159,7 +159,7 @@ def test_a_job_in_which_nothing_works_stops_and_records_nothing(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"seed": 1}, "settings.seed: 0 there, 1 here"),
         ({"budget": 99}, "settings.budget: None there, 99 here"),
@@ -168,13 +168,13 @@ def test_a_job_in_which_nothing_works_stops_and_records_nothing(tmp_path: Path) 
         ({"column": "other"}, "input.column: 'text' there, 'other' here"),
     ],
 )
-def test_other_settings_are_refused(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_other_settings_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(4), "other": reviews(4)})
     explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     before = content(tmp_path)
     with pytest.raises(ValueError, match="results of another job") as refused:
         explain_corpus(counting(), data, **{"out": tmp_path, "shard_size": 2, **change})
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert content(tmp_path) == before
 
 
@@ -244,9 +244,9 @@ def test_unreadable_input_is_told(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name != "none.csv":
         path.write_bytes(b'{"text": "cut o')
-    with pytest.raises(ValueError, match=r"cannot read|there is no file") as told:
+    with pytest.raises(ValueError, match=r"cannot read|there is no file") as message:
         explain_corpus(counting(), path, out=tmp_path / "out")
-    assert name in str(told.value)
+    assert name in str(message.value)
     assert not (tmp_path / "out").exists()
 
 

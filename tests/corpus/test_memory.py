@@ -117,10 +117,10 @@ forward(range(1, 41))
 print(megabytes_added(lambda: forward(range(41, 201))))
 """
     environment = {**os.environ, **given}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
     )
-    assert (float(told.stdout) > 20) is grows
+    assert (float(done.stdout) > 20) is grows
 
 
 def _resident_megabytes() -> float:

@@ -79,7 +79,7 @@ def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
 def test_actors_hold_little_memory(tmp_path: Path) -> None:
     def sparing(texts: list[str]) -> list[list[float]]:
         if "ONEDNN_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
-            raise RuntimeError("nobody has told oneDNN")
+            raise RuntimeError("the limit of oneDNN is not set")
         return count(texts)
 
     data = datasets.Dataset.from_dict({"text": reviews(2)})

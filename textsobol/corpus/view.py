@@ -102,7 +102,12 @@ def read_sample(found: ExplainedTexts, view: CorpusView) -> Iterator[TextExplana
 
 
 def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
-    """Write words and phrases to a table, ``.csv`` or ``.parquet``, a row for every label."""
+    """Write words and phrases to a table, ``.csv`` or ``.parquet``, a row for every label.
+
+    Args:
+        words: what to write.
+        path: the file.
+    """
     path = Path(path)
     rows = [
         {name: None if value != value else value for name, value in row.items()}  # NaN

@@ -28,7 +28,7 @@ class Fonts:
         offers = {
             font.name: _find_drawable(missing, font.fname)
             for font in (fontManager.ttflist if missing else ())
-            # The last resort font has a box for every character, which helps nobody.
+            # The last resort font has a box for every character, which is of no use.
             if font.style == "normal" and font.weight in (400, "normal", "regular")
             if "lastresort" not in font.name.lower().replace(" ", "")
         }

@@ -67,6 +67,11 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
 
     Pyplot's figures and the session's style are neither changed nor used. The text of an SVG stays
     text, which can be searched and edited.
+
+    Args:
+        explanation: what to draw, for the label that it explains.
+        path: the file; its suffix sets the format.
+        top: how many words, those with the highest absolute scores.
     """
     words = _pick_words(explanation, top)
     suffix = Path(path).suffix.lower()
