@@ -1,4 +1,4 @@
-"""Many texts: explain them into a directory, read them again, and look at the words of them all.
+"""Many texts: explain them into a directory, read them again, and look at the words of all texts.
 
 Run:  python examples/corpus.py            # writes reviews.csv, explained/ and report.html
 
@@ -9,7 +9,7 @@ import argparse
 import csv
 from pathlib import Path
 
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 from textsobol.corpus.view import corpus_view, save_words
 from textsobol.render.report import report_html
 
@@ -34,7 +34,9 @@ with table.open("w", newline="", encoding="utf-8") as file:
     writer.writerows([("id", "text"), *((f"review-{k}", text) for k, text in enumerate(REVIEWS))])
 
 # From the command line: textsobol corpus reviews.csv --id-column id --out explained/
-explained = TextExplainer().dataset(table, id_column="id", out=asked.out / "explained", seed=0)
+explained = explain_corpus(
+    TextExplainer(), table, id_column="id", out=asked.out / "explained", seed=0
+)
 for name, explanation in explained.items():
     print(f"{name}  {explanation.prediction}, mostly {explanation.top(1)[0]}")
 for name, error in explained.failures():

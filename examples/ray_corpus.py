@@ -11,7 +11,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 
 REVIEWS = [
     "A gripping, beautifully acted film with a wonderful score.",
@@ -27,7 +27,8 @@ parser.add_argument("--actors", type=int, default=2, help="processes with the mo
 asked = parser.parse_args()
 
 # From the command line: textsobol corpus reviews.parquet --out explained/ --engine ray --actors 2
-explained = TextExplainer().dataset(
+explained = explain_corpus(
+    TextExplainer(),
     Dataset.from_dict({"text": REVIEWS}),
     out=asked.out,
     shard_size=2,  # texts that one actor takes at a time

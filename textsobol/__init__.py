@@ -28,6 +28,7 @@ __all__ = [
     "WrongAnswerError",
     "__version__",
     "endpoint",
+    "explain_corpus",
     "read_explanations",
     "remote",
     "save_comparison",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from textsobol.corpus.job import explain_corpus
     from textsobol.corpus.results import read_explanations
     from textsobol.endpoints.hub import endpoint
     from textsobol.endpoints.model import remote
@@ -65,6 +67,7 @@ _HOME_OF = {
     "ImageExplanation": "textsobol.image.explanation",
     "endpoint": "textsobol.endpoints.hub",
     "remote": "textsobol.endpoints.model",
+    "explain_corpus": "textsobol.corpus.job",
     "read_explanations": "textsobol.corpus.results",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from textsobol.corpus.reading import Plan
+from typing import Any, Self
 
 _PATIENCE = 1.0  # seconds before the remaining time is first estimated
 _LONG = 2.0  # seconds that an explanation may take without a bar
@@ -17,17 +13,12 @@ _MOST_BEFORE_THE_END = 0.95  # of a text's work
 
 
 class _Bar:
-    """A bar on a terminal or in a notebook, closed at the end of the ``with`` block.
-
-    Args:
-        enabled: never shows anything when false.
-    """
+    """A bar on a terminal or in a notebook, closed at the end of the ``with`` block."""
 
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled
         self._start = time.monotonic()
         self._bar: Any = None
-        self._task: Any = None
 
     def __enter__(self) -> Self:
         return self
@@ -36,7 +27,7 @@ class _Bar:
         if self._bar is not None:
             self._bar.stop()
 
-    def _open(self, columns: Sequence[Any], *, is_transient: bool, **task: Any) -> bool:
+    def _open(self, *columns: Any, is_transient: bool, **task: Any) -> bool:
         """Show the bar; false where there is no terminal for it."""
         from rich.console import Console
         from rich.progress import Progress
@@ -45,21 +36,16 @@ class _Bar:
         if console.is_terminal or console.is_jupyter:
             self._bar = Progress(*columns, console=console, transient=is_transient)
             self._bar.start()
-            self._task = self._bar.add_task("", **task)
+            self._bar.add_task("", **task)
         return self._bar is not None
 
     def _update(self, **changes: Any) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, **changes)
+            self._bar.update(self._bar.task_ids[0], **changes)
 
 
 class LateProgress(_Bar):
-    """Counts forward passes; the bar appears once the work turns out to take long.
-
-    Args:
-        total: number of forward passes to come.
-        enabled: never shows anything when false.
-    """
+    """Counts forward passes; the bar appears once the work turns out to take long."""
 
     def __init__(self, total: int, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
@@ -67,24 +53,22 @@ class LateProgress(_Bar):
         self._done = 0
 
     def tick(self, n_rows: int) -> None:
-        """Count ``n_rows`` more as done."""
+        """Count ``n_rows`` forward passes as done."""
         self._done += n_rows
         self._update(completed=self._done)
         elapsed = time.monotonic() - self._start
         if self._bar is None and self._enabled and self._done and elapsed > _PATIENCE:
+            from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+
             is_long = elapsed * self._total / self._done > _LONG
-            self._enabled = is_long and self._show()
+            columns = "explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+            task = {"total": self._total, "completed": self._done}
+            self._enabled = is_long and self._open(*columns, is_transient=True, **task)
 
     def more(self, n_rows: int) -> None:
         """Expect ``n_rows`` on top of the total."""
         self._total += n_rows
         self._update(total=self._total)
-
-    def _show(self) -> bool:
-        from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-
-        columns = ["explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-        return self._open(columns, is_transient=True, total=self._total, completed=self._done)
 
 
 class JobProgress(_Bar):
@@ -92,81 +76,62 @@ class JobProgress(_Bar):
 
     The remaining time is estimated from the work that is left, not from the number of texts: long
     texts take much longer than short ones.
-
-    Args:
-        enabled: never shows anything when false.
     """
 
     def __init__(self, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
-        self._n_texts: int | None = None
-        self._n_before = 0
-        self._left: float | None = None
-        self._n_done = 0
-        self._work_done = 0.0
+        self._n_texts: int | None = None  # never known of a stream
+        self._n_before = self._n_done = 0
+        self._work_left = self._work_done = 0.0
         self._parts: dict[int, float] = {}  # work done on unfinished texts, by their rows
         self._last = self._start
         self._has_bar: bool | None = None  # not known before the first step
 
-    def expect(self, plans: Sequence[Plan], todo: Sequence[Plan]) -> None:
-        """Set how much there is in all, and how much is left to do."""
-        self._n_texts = sum(plan.n_texts for plan in plans)
-        self._n_before = self._n_texts - sum(plan.n_texts for plan in todo)
-        self._left = sum(plan.work for plan in todo)
+    def expect(self, n_texts: int, n_left: int, work: float) -> None:
+        """Set the number of texts, how many of them are left, and the work that these take."""
+        self._n_texts, self._n_before, self._work_left = n_texts, n_texts - n_left, work
         self._start = time.monotonic()
         if self._enabled and self._n_before:
-            print(f"{self._n_before:,} of {self._n_texts:,} texts are done", file=sys.stderr)
+            print(f"{self._n_before:,} of {n_texts:,} texts are done", file=sys.stderr)
 
-    def part_done(self, work: float, share: float, row: int) -> None:
-        """Count a fraction of a text: many run at once, and end at about the same time.
-
-        Args:
-            work: of the whole text.
-            share: fraction that was done; at most 95 % is counted before the text's end.
-            row: of the text.
-        """
+    def count_part(self, row: int, work: float, fraction: float) -> None:
+        """Count a fraction of the text in that row; at most 95 % of its work before its end."""
         before = self._parts.get(row, 0.0)
-        self._parts[row] = min(_MOST_BEFORE_THE_END * work, before + share * work)
-        self._advance(0, self._parts[row] - before)
+        self._parts[row] = min(_MOST_BEFORE_THE_END * work, before + fraction * work)
+        self.count_texts(0, self._parts[row] - before)
 
-    def text_done(self, work: float, row: int) -> None:
-        """Count one more text."""
-        self._advance(1, work - self._parts.pop(row, 0.0))
+    def count_text(self, row: int, work: float) -> None:
+        """Count the text in that row as done."""
+        self.count_texts(1, work - self._parts.pop(row, 0.0))
 
-    def shard_done(self, plan: Plan) -> None:
-        """Count all texts of a shard at once."""
-        self._advance(plan.n_texts, plan.work)
+    def count_texts(self, n_texts: int, work: float) -> None:
+        """Count several texts and their work as done."""
+        self._n_done += n_texts
+        self._work_done += work
+        if not self._enabled:
+            return
+        if self._has_bar is None:
+            from rich.progress import BarColumn
+
+            columns, total = (BarColumn(), "{task.description}"), self._work_left or None
+            self._has_bar = self._open(*columns, is_transient=False, total=total)
+        if self._has_bar:
+            self._update(completed=self._work_done, description=self.line())
+        elif time.monotonic() - self._last >= _SILENCE:
+            self._last = time.monotonic()
+            print(self.line(), file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """Texts done, texts a second, and the time left where it can be estimated."""
         seconds = max(1e-9, time.monotonic() - self._start)
         total = "" if self._n_texts is None else f" of {self._n_texts:,}"
         done = f"{self._n_before + self._n_done:,}{total} texts"
-        if self._left is None or self._n_texts is None or not self._work_done:
+        if self._n_texts is None or not self._work_done:
             return f"{done}, {self._n_done / seconds:.2f} texts a second"
-        share = min(1.0, self._work_done / self._left)
+        share = min(1.0, self._work_done / self._work_left)
         rate = share * (self._n_texts - self._n_before) / seconds
         left = seconds * (1 - share) / share
         return f"{done}, {rate:.2f} texts a second, about {duration(left)} left"
-
-    def _advance(self, n_texts: int, work: float) -> None:
-        self._n_done += n_texts
-        self._work_done += work
-        if not self._enabled:
-            return
-        if self._has_bar is None:
-            self._has_bar = self._show()
-        if self._has_bar:
-            self._update(completed=self._work_done, line=self.line())
-        elif time.monotonic() - self._last >= _SILENCE:
-            self._last = time.monotonic()
-            print(self.line(), file=sys.stderr, flush=True)
-
-    def _show(self) -> bool:
-        from rich.progress import BarColumn, TextColumn
-
-        columns = [BarColumn(), TextColumn("{task.fields[line]}")]
-        return self._open(columns, is_transient=False, total=self._left, line="")
 
 
 def duration(seconds: float) -> str:

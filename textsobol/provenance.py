@@ -23,14 +23,14 @@ FORMATS = {
 }
 
 
-def digest_of(parts: Iterable[bytes]) -> str:
-    """A short digest of data.
+def digest_of(parts: Iterable[bytes], size: int = 8) -> str:
+    """A short digest of data, of ``size`` bytes.
 
     Example:
         >>> digest_of([b"a", b"b"]) == digest_of([b"ab"]) != digest_of([b"ba"])
         True
     """
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(digest_size=size)
     for part in parts:
         digest.update(part)
     return digest.hexdigest()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from textsobol.corpus.reading import load
+from textsobol.corpus.source import load
 
 
 def write_reviews(data: str, path: Path, *, texts: int, most_words: int | None) -> float:

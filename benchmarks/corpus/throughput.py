@@ -15,7 +15,7 @@ from unittest import mock
 
 import numpy as np
 
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 from textsobol.sobol.arrays import Array
 from textsobol.text.batches import LogitRunner
 from textsobol.text.classifiers import HuggingFaceClassifier
@@ -51,7 +51,7 @@ def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: 
     asked: list[Asked] = []
     rows: list[Row] = []
     with _recorded(asked, rows), tempfile.TemporaryDirectory() as out:
-        found = explainer.dataset(table, out=out, id_column="id", **settings)
+        found = explain_corpus(explainer, table, out=out, id_column="id", **settings)
         seeds = [one.settings["seed"] for one in found]
         texts = [one.text for one in found]
     classifier = explainer._classifier
@@ -60,7 +60,7 @@ def throughput(explainer: TextExplainer, table: Path, repeats: int, **settings: 
 
     def job() -> None:
         with tempfile.TemporaryDirectory() as out:
-            explainer.dataset(table, out=out, id_column="id", **settings)
+            explain_corpus(explainer, table, out=out, id_column="id", **settings)
 
     def one_by_one() -> None:
         for text, seed in zip(texts, seeds, strict=True):

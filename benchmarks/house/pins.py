@@ -18,7 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from textsobol import ImageExplainer, Sobol, TextExplainer, save_comparison, save_report
+from textsobol import (
+    ImageExplainer,
+    Sobol,
+    TextExplainer,
+    explain_corpus,
+    save_comparison,
+    save_report,
+)
 
 _SENTENCES = (
     "A gripping, beautifully acted film, ruined by its dull ending.",
@@ -143,8 +150,12 @@ def _corpus() -> Iterator[tuple[str, Any]]:
         out = Path(directory)
         lines = [json.dumps({"id": f"t{k}", "text": t}) for k, t in enumerate(texts()[:24])]
         (out / "in.jsonl").write_text("\n".join(lines))
-        found = TextExplainer(progress=False).dataset(
-            out / "in.jsonl", out=out / "out", id_column="id", shard_size=8
+        found = explain_corpus(
+            TextExplainer(progress=False),
+            out / "in.jsonl",
+            out=out / "out",
+            id_column="id",
+            shard_size=8,
         )
         for number, each in enumerate(found):
             yield f"corpus, {number}", _plain(each)

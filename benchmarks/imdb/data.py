@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.provenance import digest_of
-from textsobol.corpus import reading
+from textsobol.corpus.source import load as load_texts
 from textsobol.provenance import files_of
 
 HUB_ID = "stanfordnlp/imdb"
@@ -22,7 +22,7 @@ def load(source: str, split: str) -> Any:
         split: of a hub data set, such as ``train``.
     """
     try:
-        data = reading.load(source, split if not files_of(source) else None)
+        data = load_texts(source, split if not files_of(source) else None)
     except ValueError as error:
         raise SystemExit(
             f"{error}. Give a JSON lines, CSV or Parquet file with the columns text and label"

@@ -10,6 +10,7 @@ from benchmarks.corpus import killing
 from benchmarks.corpus.reviews import write_reviews
 from benchmarks.corpus.throughput import throughput
 from tests.corpus.samples import reviews, tiny_model, write_csv
+from textsobol import explain_corpus
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_the_big_batch_has_all_rows_of_the_job(table: Path) -> None:
 
 def test_other_bytes_are_told(tmp_path: Path, table: Path) -> None:
     for name, size in (("one", 2), ("two", 2), ("three", 3)):
-        tiny_model().dataset(table, out=tmp_path / name, id_column="id", shard_size=size)
+        explain_corpus(tiny_model(), table, out=tmp_path / name, id_column="id", shard_size=size)
     assert killing.texts_done(tmp_path / "one") == 5
     assert killing.same_files(tmp_path / "one", tmp_path / "two")
     assert not killing.same_files(tmp_path / "one", tmp_path / "three")

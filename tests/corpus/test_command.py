@@ -11,7 +11,6 @@ from tests.corpus.samples import reviews, write_csv
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import progress, read_explanations
 from textsobol.cli import app
-from textsobol.corpus.reading import Plan
 from textsobol.progress import JobProgress
 
 run = CliRunner().invoke
@@ -52,10 +51,10 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
     assert run(app, [*command, "--limit", "9"]).exit_code == 1
     files = [str(tmp_path / name) for name in ("page.html", "words.csv", "words.parquet")]
     report = ["report", str(out), "--html", files[0], "--csv", files[1], "--parquet", files[2]]
-    told = run(app, [*report, "--texts", "4", "--top", "2"])
-    assert told.exit_code == 0, told.output
-    assert "10 texts: " in told.output
-    lines = [line.split() for line in told.output.splitlines()]
+    reported = run(app, [*report, "--texts", "4", "--top", "2"])
+    assert reported.exit_code == 0, reported.output
+    assert "10 texts: " in reported.output
+    lines = [line.split() for line in reported.output.splitlines()]
     assert [
         "push",
         "to",
@@ -139,15 +138,14 @@ def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPa
     clock = [0.0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     job = JobProgress(enabled=False)
-    plans = [Plan(0, 0, 8, "", 50.0), Plan(1, 8, 10, "", 10.0), Plan(2, 10, 12, "", 90.0)]
-    job.expect(plans, plans[1:])
+    job.expect(12, n_left=4, work=100.0)
     clock[0] = 10.0
-    job.shard_done(plans[1])
+    job.count_texts(2, work=10.0)
     # At this rate the four texts that were left would take 100 s.
     assert job.line() == "10 of 12 texts, 0.04 texts a second, about 2 min left"
     clock[0] = 20.0
-    job.part_done(30.0, share=0.5, row=10)
+    job.count_part(10, work=30.0, fraction=0.5)
     assert job.line() == "10 of 12 texts, 0.05 texts a second, about 1 min left"
-    job.part_done(30.0, share=2.0, row=10)
-    job.text_done(30.0, row=10)
+    job.count_part(10, work=30.0, fraction=2.0)
+    job.count_text(10, work=30.0)
     assert job.line() == "11 of 12 texts, 0.08 texts a second, about 30 s left"

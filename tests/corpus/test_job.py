@@ -16,9 +16,9 @@ import pytest
 from pyarrow import parquet
 
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv
-from textsobol import Sobol, TextExplainer, read_explanations
+from textsobol import Sobol, TextExplainer, explain_corpus, read_explanations
+from textsobol.corpus.directory import JobDirectory
 from textsobol.corpus.shard import text_seed
-from textsobol.corpus.shards import Shards
 
 
 def rows_of(texts: list[str]) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def test_texts_come_in_many_forms(tmp_path: Path, form: str) -> None:
         write_csv(path / "a.csv", rows[:4])
     else:
         source = whole if form == "dataset" else whole.to_iterable_dataset()
-    found = counting().dataset(source, out=tmp_path / "out", id_column="id", shard_size=3)
+    found = explain_corpus(counting(), source, out=tmp_path / "out", id_column="id", shard_size=3)
     assert [name for name, _ in found.items()] == [row["id"] for row in rows]
     assert [one.text for one in found] == [row["text"] for row in rows]
     assert found.is_finished
@@ -55,8 +55,8 @@ def test_texts_come_in_many_forms(tmp_path: Path, form: str) -> None:
 def test_a_text_gets_what_it_would_get_alone(tmp_path: Path) -> None:
     explainer, texts = tiny_model(), reviews(20)
     data = datasets.Dataset.from_dict({"text": texts})
-    found = explainer.dataset(
-        data, out=tmp_path, shard_size=8, seed=5, method=Sobol(interactions=2)
+    found = explain_corpus(
+        explainer, data, out=tmp_path, shard_size=8, seed=5, method=Sobol(interactions=2)
     )
     assert len(found) == 20
     for name, one in found.items():
@@ -85,7 +85,7 @@ def test_a_text_gets_what_it_would_get_alone(tmp_path: Path) -> None:
 def test_exact_scores_come_back_exactly(tmp_path: Path) -> None:
     explainer, texts = counting(), reviews(10)
     data = datasets.Dataset.from_dict({"text": texts})
-    found = explainer.dataset(data, out=tmp_path, method="occlusion")
+    found = explain_corpus(explainer, data, out=tmp_path, method="occlusion")
     for name, one in read_explanations(tmp_path).items():
         alone = explainer(texts[int(name)], method="occlusion", seed=text_seed(0, name))
         assert one.words == alone.words, "also what is not known"
@@ -94,9 +94,11 @@ def test_exact_scores_come_back_exactly(tmp_path: Path) -> None:
 
 def test_order_and_neighbours_do_not_matter(tmp_path: Path) -> None:
     rows = rows_of(reviews(12))
-    one = counting().dataset(datasets.Dataset.from_list(rows), out=tmp_path / "a", id_column="id")
+    one = explain_corpus(
+        counting(), datasets.Dataset.from_list(rows), out=tmp_path / "a", id_column="id"
+    )
     data = datasets.Dataset.from_list(rows[::-1][:7])
-    two = counting().dataset(data, out=tmp_path / "b", id_column="id", shard_size=2)
+    two = explain_corpus(counting(), data, out=tmp_path / "b", id_column="id", shard_size=2)
     forwards, backwards = dict(one.items()), dict(two.items())
     assert set(backwards) == {f"r{k}" for k in range(5, 12)}
     for name, explanation in backwards.items():
@@ -105,7 +107,7 @@ def test_order_and_neighbours_do_not_matter(tmp_path: Path) -> None:
 
 def test_pairs_are_explained_in_both_texts(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"a": ["good film", "bad"], "b": ["not bad", None]})
-    found = tiny_model().dataset(data, out=tmp_path, column="a", pair_column="b")
+    found = explain_corpus(tiny_model(), data, out=tmp_path, column="a", pair_column="b")
     (one,) = found
     assert one.text == ("good film", "not bad")
     assert [word.part for word in one.words] == [0, 0, 1, 1]
@@ -121,7 +123,9 @@ def test_what_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
         return count(asked)
 
     data = datasets.Dataset.from_dict({"text": texts})
-    found = TextExplainer(sometimes, label_names=["bad", "good"]).dataset(data, out=tmp_path)
+    found = explain_corpus(
+        TextExplainer(sometimes, label_names=["bad", "good"]), data, out=tmp_path
+    )
     assert (found.texts, found.failed, len(found)) == (7, 5, 2)
     errors = dict(found.failures())
     assert list(errors) == ["1", "3", "4", "5", "6"]
@@ -143,23 +147,23 @@ def test_failures_can_be_tried_again(tmp_path: Path) -> None:
     explainer = TextExplainer(endpoint, label_names=["bad", "good"], progress=False)
     data = datasets.Dataset.from_dict({"text": ["good", "bad film", "good good", "bad"]})
     job: dict[str, Any] = {"out": tmp_path, "shard_size": 2}
-    assert explainer.dataset(data, **job).failed == 1
+    assert explain_corpus(explainer, data, **job).failed == 1
     kept = (tmp_path / "shard-00001.parquet").stat().st_mtime_ns
     is_down = False
-    assert explainer.dataset(data, **job).failed == 1, "what is recorded stays"
-    assert explainer.dataset(data, retry_failed=True, **job).failed == 0
+    assert explain_corpus(explainer, data, **job).failed == 1, "what is recorded stays"
+    assert explain_corpus(explainer, data, retry_failed=True, **job).failed == 0
     assert (tmp_path / "shard-00001.parquet").stat().st_mtime_ns == kept
 
 
 def test_a_job_in_which_nothing_works_stops_and_records_nothing(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(20)})
     with pytest.raises(RuntimeError, match=r"all of 16 texts failed.*'great' is not known"):
-        counting().dataset(data, out=tmp_path, target="great")
+        explain_corpus(counting(), data, out=tmp_path, target="great")
     assert read_explanations(tmp_path).texts == 0
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"seed": 1}, "settings.seed: 0 there, 1 here"),
         ({"budget": 99}, "settings.budget: None there, 99 here"),
@@ -168,40 +172,40 @@ def test_a_job_in_which_nothing_works_stops_and_records_nothing(tmp_path: Path) 
         ({"column": "other"}, "input.column: 'text' there, 'other' here"),
     ],
 )
-def test_other_settings_are_refused(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_other_settings_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(4), "other": reviews(4)})
-    counting().dataset(data, out=tmp_path, shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     before = content(tmp_path)
     with pytest.raises(ValueError, match="results of another job") as refused:
-        counting().dataset(data, **{"out": tmp_path, "shard_size": 2, **change})
-    assert told in str(refused.value)
+        explain_corpus(counting(), data, **{"out": tmp_path, "shard_size": 2, **change})
+    assert message in str(refused.value)
     assert content(tmp_path) == before
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(4)})
-    tiny_model().dataset(data, out=tmp_path)
+    explain_corpus(tiny_model(), data, out=tmp_path)
     other = tiny_model()
     other.model.classifier.weight.data[0, 0] += 1
     with pytest.raises(ValueError, match=r"weights: '\w{16}' there, '\w{16}' here"):
-        other.dataset(data, out=tmp_path)
+        explain_corpus(other, data, out=tmp_path)
 
 
 def test_other_texts_are_refused(tmp_path: Path) -> None:
     texts = reviews(6)
     data = datasets.Dataset.from_dict({"text": texts})
-    counting().dataset(data, out=tmp_path, shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     changed = datasets.Dataset.from_dict({"text": [*texts[:3], "another one", *texts[4:]]})
     with pytest.raises(ValueError, match="rows 2 to 3 are not those that were explained before"):
-        counting().dataset(changed, out=tmp_path, shard_size=2)
+        explain_corpus(counting(), changed, out=tmp_path, shard_size=2)
 
 
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "texts.csv", rows_of(reviews(3)))
-    counting().dataset(path, out=tmp_path / "out")
+    explain_corpus(counting(), path, out=tmp_path / "out")
     write_csv(path, rows_of(reviews(4)))
     with pytest.raises(ValueError, match=r"input.digest: '\w+' there, '\w+' here"):
-        counting().dataset(path, out=tmp_path / "out")
+        explain_corpus(counting(), path, out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_wrong_input_is_told_before_the_work(
     rows = [{**row, "number": k} for row, k in zip(rows_of(reviews(4)), (1, 2, 1, 1), strict=True)]
     path = write_csv(tmp_path / "texts.csv", rows)
     with pytest.raises(ValueError, match=message):
-        counting().dataset(path, out=tmp_path / "out", **given)
+        explain_corpus(counting(), path, out=tmp_path / "out", **given)
     assert not list(tmp_path.glob("out/*.parquet"))
 
 
@@ -235,7 +239,7 @@ def test_repeated_ids_of_a_stream_are_told_when_they_come(tmp_path: Path) -> Non
     rows[4]["id"] = "r1"
     data = datasets.Dataset.from_list(rows).to_iterable_dataset()
     with pytest.raises(ValueError, match="such as 'r1' in rows 1 and 4"):
-        counting().dataset(data, out=tmp_path, id_column="id", shard_size=2)
+        explain_corpus(counting(), data, out=tmp_path, id_column="id", shard_size=2)
     assert read_explanations(tmp_path).texts == 4
 
 
@@ -244,38 +248,41 @@ def test_unreadable_input_is_told(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name != "none.csv":
         path.write_bytes(b'{"text": "cut o')
-    with pytest.raises(ValueError, match=r"cannot read|there is no file") as told:
-        counting().dataset(path, out=tmp_path / "out")
-    assert name in str(told.value)
+    with pytest.raises(ValueError, match=r"cannot read|there is no file") as message:
+        explain_corpus(counting(), path, out=tmp_path / "out")
+    assert name in str(message.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_setting_that_a_call_does_not_know_is_refused(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": ["good"]})
     with pytest.raises(TypeError, match="bugdet"):
-        counting().dataset(data, out=tmp_path / "out", bugdet=3)
+        explain_corpus(counting(), data, out=tmp_path / "out", bugdet=3)
 
 
 def test_only_one_job_at_a_time_and_only_into_its_own_directory(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": ["good"]})
-    with Shards(tmp_path / "out").locked(), pytest.raises(ValueError, match="another job is wri"):
-        counting().dataset(data, out=tmp_path / "out")
+    with (
+        JobDirectory(tmp_path / "out").lock(),
+        pytest.raises(ValueError, match="another job is wri"),
+    ):
+        explain_corpus(counting(), data, out=tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     with pytest.raises(ValueError, match=r"holds other files, such as 'thesis.txt'"):
-        counting().dataset(data, out=tmp_path / "mine")
+        explain_corpus(counting(), data, out=tmp_path / "mine")
     with pytest.raises(ValueError, match="holds no explained texts"):
         read_explanations(tmp_path / "mine")
 
 
 def test_a_damaged_shard_is_made_again(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(6)})
-    counting().dataset(data, out=tmp_path, shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     wanted = content(tmp_path)
     (tmp_path / "shard-00001.parquet").write_bytes(wanted["shard-00001.parquet"][:-20])
     (tmp_path / ".shard-00002.parquet.unfinished").write_bytes(b"PAR1")
     assert read_explanations(tmp_path).texts == 4
-    counting().dataset(data, out=tmp_path, shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     assert content(tmp_path) == wanted, "and what was unfinished is gone"
 
 
@@ -283,7 +290,7 @@ def test_a_full_disk_leaves_whole_shards_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(8)})
-    counting().dataset(data, out=tmp_path / "wanted", shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path / "wanted", shard_size=2)
     write, written = parquet.write_table, []
 
     def full(table: Any, file: Any, **options: Any) -> None:
@@ -294,13 +301,15 @@ def test_a_full_disk_leaves_whole_shards_only(
         write(table, file, **options)
 
     monkeypatch.setattr(parquet, "write_table", full)
-    with pytest.raises(OSError, match=r"shard-00002.parquet: No space left.*same command goes on"):
-        counting().dataset(data, out=tmp_path / "out", shard_size=2)
+    with pytest.raises(
+        OSError, match=r"shard-00002.parquet: No space left.*rerun the same command"
+    ):
+        explain_corpus(counting(), data, out=tmp_path / "out", shard_size=2)
     assert [path.name for path in sorted((tmp_path / "out").glob("*shard*"))] == [
         "shard-00000.parquet",
         "shard-00001.parquet",
     ]
-    counting().dataset(data, out=tmp_path / "out", shard_size=2)
+    explain_corpus(counting(), data, out=tmp_path / "out", shard_size=2)
     assert content(tmp_path / "out") == content(tmp_path / "wanted")
 
 
@@ -321,9 +330,9 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_disk_that_is_really_full(tiny_disk: Path, tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": reviews(60)})
-    wanted = counting().dataset(data, out=tmp_path / "wanted", shard_size=6)
+    wanted = explain_corpus(counting(), data, out=tmp_path / "wanted", shard_size=6)
     with pytest.raises(OSError, match=r"cannot write .*: No space left on device"):
-        counting().dataset(data, out=tiny_disk / "out", shard_size=6)
+        explain_corpus(counting(), data, out=tiny_disk / "out", shard_size=6)
     found = read_explanations(tiny_disk / "out")
     assert 0 < found.texts < 60
     same = zip(found.items(), wanted.items(), strict=False)
@@ -334,7 +343,7 @@ JOB = """
 import os, signal, sys
 import datasets
 from pyarrow import parquet
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 
 out, when = sys.argv[1:]
 calls, write = [], parquet.write_table
@@ -358,7 +367,7 @@ def write_and_die(table, file, **options):
 
 parquet.write_table = write_and_die
 data = datasets.Dataset.from_dict({"text": [f"good film {k} bad" for k in range(30)]})
-TextExplainer(count, labels=["bad", "good"]).dataset(data, out=out, shard_size=5)
+explain_corpus(TextExplainer(count, labels=["bad", "good"]), data, out=out, shard_size=5)
 """
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.samples import count, counting, reviews
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 from textsobol.corpus import shard
 from textsobol.corpus.memory import return_freed_memory
 
@@ -43,7 +43,7 @@ def test_fewer_long_texts_are_under_way_than_short_ones(
 
     data = datasets.Dataset.from_dict({"text": ["good " + "film " * (n_words - 1)] * (at_once + 2)})
     explainer = TextExplainer(counted, label_names=["bad", "good"], progress=False)
-    explainer.dataset(data, out=tmp_path, shard_size=200, method="occlusion")
+    explain_corpus(explainer, data, out=tmp_path, shard_size=200, method="occlusion")
     assert max(seen) == at_once
 
 
@@ -52,7 +52,7 @@ def test_jobs_give_memory_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     returns: list[None] = []
     monkeypatch.setattr(shard, "return_freed_memory", lambda: returns.append(None))
     data = datasets.Dataset.from_dict({"text": reviews(40)})
-    counting().dataset(data, out=tmp_path, shard_size=20, budget=40)
+    explain_corpus(counting(), data, out=tmp_path, shard_size=20, budget=40)
     assert len(returns) == 2 * 2
 
 
@@ -117,10 +117,10 @@ forward(range(1, 41))
 print(megabytes_added(lambda: forward(range(41, 201))))
 """
     environment = {**os.environ, **given}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
     )
-    assert (float(told.stdout) > 20) is grows
+    assert (float(done.stdout) > 20) is grows
 
 
 def _resident_megabytes() -> float:

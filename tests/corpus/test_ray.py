@@ -10,7 +10,7 @@ import datasets
 import pytest
 
 from tests.corpus.samples import content, count, reviews, tiny_model
-from textsobol import TextExplainer
+from textsobol import TextExplainer, explain_corpus
 
 # Ray warns of settings of its own.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context")
@@ -37,8 +37,10 @@ def cluster() -> Iterator[None]:
 def test_actors_leave_the_same_files(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": [*reviews(20), ""]})
     job: dict[str, Any] = {"shard_size": 5, "budget": 50}
-    here = tiny_model().dataset(data, out=tmp_path / "here", **job)
-    there = tiny_model().dataset(data, out=tmp_path / "there", engine="ray", actors=2, **job)
+    here = explain_corpus(tiny_model(), data, out=tmp_path / "here", **job)
+    there = explain_corpus(
+        tiny_model(), data, out=tmp_path / "there", engine="ray", actors=2, **job
+    )
     assert (there.texts, there.failed) == (here.texts, here.failed) == (21, 1)
     assert content(tmp_path / "there") == content(tmp_path / "here")
 
@@ -59,12 +61,19 @@ def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
     deadly.__name__ = alive.__name__ = "counting"
     data = datasets.Dataset.from_dict({"text": reviews(16)})
     labels = ["bad", "good"]
-    there = TextExplainer(deadly, label_names=labels).dataset(
-        data, out=tmp_path / "there", shard_size=2, engine="ray", actors=2
+    there = explain_corpus(
+        TextExplainer(deadly, label_names=labels),
+        data,
+        out=tmp_path / "there",
+        shard_size=2,
+        engine="ray",
+        actors=2,
     )
     assert killed.exists()
     assert (there.texts, there.failed) == (16, 0)
-    TextExplainer(alive, label_names=labels).dataset(data, out=tmp_path / "here", shard_size=2)
+    explain_corpus(
+        TextExplainer(alive, label_names=labels), data, out=tmp_path / "here", shard_size=2
+    )
     assert content(tmp_path / "there") == content(tmp_path / "here")
 
 
@@ -72,19 +81,19 @@ def test_an_actor_that_is_killed_is_replaced(tmp_path: Path) -> None:
 def test_actors_hold_little_memory(tmp_path: Path) -> None:
     def sparing(texts: list[str]) -> list[list[float]]:
         if "ONEDNN_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
-            raise RuntimeError("nobody has told oneDNN")
+            raise RuntimeError("the limit of oneDNN is not set")
         return count(texts)
 
     data = datasets.Dataset.from_dict({"text": reviews(2)})
     explainer = TextExplainer(sparing, label_names=["bad", "good"], progress=False)
-    there = explainer.dataset(data, out=tmp_path / "there", engine="ray")
+    there = explain_corpus(explainer, data, out=tmp_path / "there", engine="ray")
     assert (there.texts, there.failed) == (2, 0)
 
 
 def test_what_ray_cannot_do_is_told(tmp_path: Path) -> None:
     stream = datasets.Dataset.from_dict({"text": ["good"]}).to_iterable_dataset()
     with pytest.raises(ValueError, match="needs to know all texts"):
-        tiny_model().dataset(stream, out=tmp_path / "out", engine="ray")
+        explain_corpus(tiny_model(), stream, out=tmp_path / "out", engine="ray")
     data = datasets.Dataset.from_dict({"text": ["good"]})
     with pytest.raises(ValueError, match="actors=0: must be at least 1"):
-        tiny_model().dataset(data, out=tmp_path / "out", engine="ray", actors=0)
+        explain_corpus(tiny_model(), data, out=tmp_path / "out", engine="ray", actors=0)

@@ -11,10 +11,9 @@ from pyarrow import parquet
 from scipy import stats
 
 from tests.corpus.samples import counting, reviews, tiny_model
-from textsobol import TextExplainer, read_explanations
-from textsobol.corpus.phrases import Candidates
-from textsobol.corpus.view import corpus_view, drawn_texts, save_words
-from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
+from textsobol import TextExplainer, explain_corpus, read_explanations
+from textsobol.corpus.view import corpus_view, read_sample, save_words
+from textsobol.corpus.words import Candidates, CorpusWord, tally_words
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.records import Measures, Word
 
@@ -42,7 +41,7 @@ def test_means_are_over_occurrences_and_intervals_over_texts() -> None:
         explained("Good film", [0.1, 0.0]),
         explained("so good", [0.0, 0.5]),
     ]
-    word = by_word(corpus_words(texts))["good"]
+    word = by_word(tally_words(texts).words())["good"]
     assert (word.texts, word.occurrences) == (3, 5)
     assert word.score == pytest.approx(0.6)
     assert word.effect == pytest.approx(1.2)
@@ -63,7 +62,7 @@ def test_intervals_hold_the_mean_of_all_texts() -> None:
             n_words = int(rng.integers(1, 4))
             scores = (own + rng.normal(0, 0.05, n_words)).tolist()
             texts.append(explained("good " * n_words, scores))
-        (word,) = corpus_words(texts)
+        (word,) = tally_words(texts).words()
         hits += word.low <= 0.3 <= word.high
     assert 0.91 <= hits / 400 <= 0.985
 
@@ -73,13 +72,13 @@ def test_strong_words_come_first_unless_they_are_rare() -> None:
     texts = [explained("the worst film", [0.1, 2.0, 0.0]) for _ in range(20)]
     texts += [explained("the film", [0.1, 0.0]) for _ in range(980)]
     texts += [explained("abysmal", [3.0])]
-    found = corpus_words(texts)
+    found = tally_words(texts).words()
     assert [word.word for word in found] == ["worst", "abysmal", "the", "film"]
     assert found[0].weight == pytest.approx(2.0 * 20 / 30)
 
 
 def test_one_text_cannot_tell_how_sure_it_is() -> None:
-    (word,) = corpus_words([explained("good good", [0.1, 0.3])])
+    (word,) = tally_words([explained("good good", [0.1, 0.3])]).words()
     assert word.score == pytest.approx(0.2)
     assert math.isnan(word.low)
     assert math.isnan(word.high)
@@ -92,7 +91,7 @@ def test_phrases_are_neighbours_without_anything_between() -> None:
         explained("Not good film", [-0.4, 0.1, 0.1]),
         explained("not very good film", [-0.5, nan, 0.2, 0.0]),
     ]
-    found = by_word(corpus_phrases(texts))
+    found = by_word(tally_words(texts).phrases())
     assert set(found) == {"not good", "good film"}, "the comma and the ignored word part others"
     assert (found["not good"].texts, found["not good"].length) == (2, 2)
     assert found["not good"].score == pytest.approx(-0.3)
@@ -121,13 +120,13 @@ def test_words_of_files_are_those_of_memory(tmp_path: Path) -> None:
     texts = [*reviews(30), "", "good, bad film\n\ngood film"]
     data = datasets.Dataset.from_dict({"text": texts})
     explainer = TextExplainer(tiny_model().model, tiny_model()._classifier.tokenizer, ignore=["is"])
-    found = explainer.dataset(data, out=tmp_path, shard_size=7, budget=120)
+    found = explain_corpus(explainer, data, out=tmp_path, shard_size=7, budget=120)
     view = corpus_view(found)
     assert (view.texts, view.failed, sum(view.predicted.values())) == (31, 1, 31)
     explanations = list(found)
     for read, wanted in (
-        (view.words, corpus_words(explanations)),
-        (view.phrases, corpus_phrases(explanations)),
+        (view.words, tally_words(explanations).words()),
+        (view.phrases, tally_words(explanations).phrases()),
     ):
         there = {(word.word, word.label): word for word in read}
         assert len(there) == len(read) == len(wanted) >= 20
@@ -141,8 +140,8 @@ def test_words_of_files_are_those_of_memory(tmp_path: Path) -> None:
 
 def test_pairs_and_unknown_effects_are_read(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"a": ["good film"] * 2, "b": ["not bad"] * 2})
-    found = tiny_model().dataset(
-        data, out=tmp_path, column="a", pair_column="b", method="occlusion"
+    found = explain_corpus(
+        tiny_model(), data, out=tmp_path, column="a", pair_column="b", method="occlusion"
     )
     view = corpus_view(found)
     assert {p.word for p in view.phrases} == {"good film", "not bad"}, "not across the two texts"
@@ -151,7 +150,7 @@ def test_pairs_and_unknown_effects_are_read(tmp_path: Path) -> None:
 
 def test_tables_hold_all_words(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": ["good film", "bad film", "good film, so long"]})
-    view = corpus_view(counting().dataset(data, out=tmp_path / "out"))
+    view = corpus_view(explain_corpus(counting(), data, out=tmp_path / "out"))
     every = [*view.words, *view.phrases]
     save_words(every, tmp_path / "words.csv")
     save_words(every, tmp_path / "words.parquet")
@@ -173,9 +172,9 @@ def test_texts_are_drawn_by_their_ids(tmp_path: Path) -> None:
     drawn = []
     for name, own, size in (("a", rows, 4), ("b", rows[::-1], 9)):
         data = datasets.Dataset.from_list(own)
-        counting().dataset(data, out=tmp_path / name, id_column="id", shard_size=size)
+        explain_corpus(counting(), data, out=tmp_path / name, id_column="id", shard_size=size)
         found = read_explanations(tmp_path / name)
-        texts = [one.text for one in drawn_texts(found, corpus_view(found, sample=6))]
+        texts = [one.text for one in read_sample(found, corpus_view(found, sample=6))]
         order = [row["text"] for row in own]
         assert texts == sorted(texts, key=lambda text: order.index(str(text))), (
             "in the order of the input"

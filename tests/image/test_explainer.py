@@ -381,7 +381,7 @@ def test_an_error_that_is_not_known_is_said_not_drawn() -> None:
         PICTURE, method=Sobol(base_masks=1)
     )
     (_, panel) = explanation.plot("error")
-    assert [text.get_text() for text in panel.texts] == ["not known:\none base row"]
+    assert [text.get_text() for text in panel.texts] == ["not known:\none base mask"]
 
 
 def test_the_bar_tells_the_numbers_of_the_cells() -> None:

@@ -12,7 +12,7 @@ from tests.render.conftest import Look
 from tests.render.samples import explained, with_measures
 from textsobol import save_comparison
 from textsobol.metrics.agreement import rank_correlation
-from textsobol.render.files import names_of
+from textsobol.render.files import name_explanations
 from textsobol.render.page import comparison_html
 from textsobol.render.summary import summary
 from textsobol.render.view import MEASURE_NOTES
@@ -109,12 +109,19 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_names_tell_what_differs(tmp_path: Path) -> None:
     one, other = explained(), explained(keep=0.9)
-    assert names_of([one, other]) == ["keep rate 0.5", "keep rate 0.9"]
-    assert names_of([one, one]) == ["explanation 1", "explanation 2"]
-    assert names_of([one, other, one]) == ["keep rate 0.5", "keep rate 0.9", "keep rate 0.5 (3)"]
+    assert name_explanations([one, other]) == ["keep rate 0.5", "keep rate 0.9"]
+    assert name_explanations([one, one]) == ["explanation 1", "explanation 2"]
+    assert name_explanations([one, other, one]) == [
+        "keep rate 0.5",
+        "keep rate 0.9",
+        "keep rate 0.5 (3)",
+    ]
     elsewhere = replace(other, settings={**other.settings, "model": "another"})
-    assert names_of([one, elsewhere]) == ["sentiment, keep rate 0.5", "another, keep rate 0.9"]
-    assert names_of([one, explained(method="occlusion")]) == ["sobol", "occlusion"]
+    assert name_explanations([one, elsewhere]) == [
+        "sentiment, keep rate 0.5",
+        "another, keep rate 0.9",
+    ]
+    assert name_explanations([one, explained(method="occlusion")]) == ["sobol", "occlusion"]
     save_comparison([one, other], tmp_path / "both.html")
     assert "keep rate 0.9" in (tmp_path / "both.html").read_text()
 

@@ -13,7 +13,7 @@ from tests.render.conftest import Look
 from tests.render.samples import LABELS, choose, sentiment
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import Sobol, TextExplainer, TextExplanation, save_report
-from textsobol.corpus.words import corpus_words
+from textsobol.corpus.words import tally_words
 from textsobol.render.page import explanation_html
 from textsobol.render.report import report_html
 from textsobol.render.summary import flip_sentence, summary
@@ -108,7 +108,9 @@ def test_the_words_of_all_texts_lead_to_their_texts(
         page.locator("#corpus-label").select_option("POSITIVE")
         top = page.locator("#corpus table").first.locator("tr").nth(1)
         good = next(
-            w for w in corpus_words(explanations) if (w.word, w.label) == ("good", "POSITIVE")
+            w
+            for w in tally_words(explanations).words()
+            if (w.word, w.label) == ("good", "POSITIVE")
         )
         assert top.inner_text().split() == [
             "good", "3", "3", f"{good.score:+.3f}", "±", f"{(good.high - good.low) / 2:.3f}",

@@ -94,6 +94,7 @@ def corpus(
     """
     start = time.monotonic()
     try:
+        from textsobol.corpus import explain_corpus
         from textsobol.corpus.memory import limit_allocator_caches
         from textsobol.provenance import files_of
 
@@ -101,11 +102,11 @@ def corpus(
         arguments = call.arguments(sobol)
         files_of(source)  # before the model, which takes longer
         with report_warnings(quiet=quiet):
-            found = model.explainer(quiet=quiet).dataset(
-                source, out=out, column=column, pair_column=pair_column, id_column=id_column,
-                split=split, limit=limit, shard_size=shard_size, retry_failed=retry_failed,
-                engine=engine, actors=actors, gpus_per_actor=gpus_per_actor, address=address,
-                **arguments,
+            found = explain_corpus(
+                model.explainer(quiet=quiet), source, out=out, column=column,
+                pair_column=pair_column, id_column=id_column, split=split, limit=limit,
+                shard_size=shard_size, retry_failed=retry_failed, engine=engine, actors=actors,
+                gpus_per_actor=gpus_per_actor, address=address, **arguments,
             )  # fmt: skip
     except EXPECTED as error:
         fail(error)
@@ -163,7 +164,7 @@ def report(
     check_suffix("--parquet", parquet, (".parquet",))
     try:
         from textsobol.corpus.results import read_explanations
-        from textsobol.corpus.view import corpus_view, drawn_texts, save_words
+        from textsobol.corpus.view import corpus_view, read_sample, save_words
         from textsobol.render.terminal_corpus import show_corpus
 
         found = read_explanations(directory)
@@ -174,7 +175,7 @@ def report(
         if html is not None:
             from textsobol.render.report import report_html
 
-            page = report_html(drawn_texts(found, view), view=view)
+            page = report_html(read_sample(found, view), view=view)
             html.write_text(page, encoding="utf-8")
         for path in filter(None, (csv, parquet)):
             save_words([*view.words, *view.phrases], path)

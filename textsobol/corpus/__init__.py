@@ -1,1 +1,6 @@
-"""Many texts: a job that explains them, what it leaves behind, and the words of them all."""
+"""Many texts: explain them in a resumable job, read the results, and add up their words."""
+
+from textsobol.corpus.job import explain_corpus
+from textsobol.corpus.results import ExplainedTexts, read_explanations
+
+__all__ = ["ExplainedTexts", "explain_corpus", "read_explanations"]

@@ -1,19 +1,18 @@
-"""A job: explain all texts of an input, shard by shard; started again, it goes on."""
+"""A job explains all texts of an input, shard by shard; the same call again resumes it."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textsobol.corpus.reading import Columns, Input, Item, Plan, UniqueIds, in_parts, scan
+from textsobol.corpus.directory import JobDirectory
 from textsobol.corpus.results import ExplainedTexts
-from textsobol.corpus.shard import explain_shard, passes_of, work_of
-from textsobol.corpus.shards import Shards
+from textsobol.corpus.shard import Job
+from textsobol.corpus.source import Item, Plan, Source, UniqueIds, plan_shards, split_into_shards
 from textsobol.methods import find_method
 from textsobol.progress import JobProgress
 from textsobol.provenance import digest_of, versions, weights_of
@@ -25,118 +24,117 @@ if TYPE_CHECKING:
     from textsobol.text.explainer import TextExplainer
 
 ENGINES = ("local", "ray")
-# So many texts that all fail are no accident: the job stops, and nothing is recorded of them.
-_NO_ACCIDENT = 8
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """How a job is shared out by Ray.
-
-    Attributes:
-        actors: number of processes, each with its own copy of the model.
-        gpus_per_actor: GPUs, or the share of one, that each gets.
-        address: of a running cluster; by default Ray is started on this machine.
-    """
-
-    actors: int = 2
-    gpus_per_actor: float = 0.0
-    address: str | None = None
-
-
-@dataclass(frozen=True)
-class Job:
-    """What makes the results of a shard.
-
-    Attributes:
-        explainer: the explainer.
-        settings: of its calls.
-        name: a short name for all that makes the results.
-    """
-
-    explainer: TextExplainer
-    settings: Mapping[str, Any]
-    name: str
-
-    def table(self, plan: Plan, items: list[Item], **told: Callable[..., None]) -> pyarrow.Table:
-        """The shard of a plan; see `explain_shard` for what can be told."""
-        return explain_shard(
-            self.explainer, items, plan, settings=self.settings, job=self.name, **told
-        )
+# A shard in which all of at least so many texts fail stops the job, and is not recorded.
+_MANY_FAILURES = 8
 
 
 def explain_corpus(
     explainer: TextExplainer,
-    source: Any,
-    out: str | Path,
+    data: Any,
     *,
-    columns: Columns,
+    out: str | PathLike[str],
+    column: str = "text",
+    pair_column: str | None = None,
+    id_column: str | None = None,
     split: str | None = None,
     limit: int | None = None,
     shard_size: int | None = None,
     retry_failed: bool = False,
     engine: str = "local",
-    cluster: Cluster | None = None,
-    progress: bool = True,
-    settings: Mapping[str, Any],
+    actors: int = 2,
+    gpus_per_actor: float = 0.0,
+    address: str | None = None,
+    **settings: Any,
 ) -> ExplainedTexts:
-    """Explain many texts; see `TextExplainer.dataset`."""
+    """Explain many texts, and write the results to a directory; needs the extra ``corpus``.
+
+    If it is interrupted, make the same call again to resume. A text that fails is recorded with
+    its error. The result of a text does not depend on the others: its seed is made of its id.
+
+    Args:
+        explainer: explains each text, and shows a bar if its ``progress`` is on.
+        data: a file (Parquet, CSV, JSON lines; compressed or not), a directory of such files, a
+            hub id, or a data set of the package ``datasets``.
+        out: the directory, for Parquet files and a manifest of what made them.
+        column: column of the texts.
+        pair_column: column of the second texts, when pairs are explained.
+        id_column: column of ids, all different; by default texts are numbered.
+        split: of a hub data set.
+        limit: explain only the first so many texts.
+        shard_size: texts per file. They share batches; if the job is interrupted, the files that
+            were not finished are made again. By default 128, fewer if there are less than a
+            thousand texts.
+        retry_failed: make the files again in which a text failed.
+        engine: ``local``, or ``ray`` for several processes or machines (extra ``ray``).
+        actors: number of Ray processes, each with its own copy of the model.
+        gpus_per_actor: GPUs of each Ray process, or a fraction of one.
+        address: of a running Ray cluster; by default Ray is started on this machine.
+        settings: of every explanation; see `TextExplainer.__call__`.
+
+    Returns:
+        The explanations, which are read from the directory when they are needed.
+
+    Example:
+        >>> from textsobol import TextExplainer, explain_corpus
+        >>> found = explain_corpus(
+        ...     TextExplainer(), "reviews.parquet", out="explained"
+        ... )  # doctest: +SKIP
+        >>> found.texts, found.failed  # doctest: +SKIP
+        (2000, 0)
+    """
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; known: {', '.join(ENGINES)}")
-    if shard_size is not None and shard_size < 1:
-        raise ValueError(f"shard_size={shard_size}: must be at least 1")
-    asked = checked_settings(explainer, settings)
-    data = Input(source, columns, split=split, limit=limit)
-    if engine == "ray" and data.n_texts is None:
+    for name, value in (("shard_size", shard_size), ("actors", actors)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name}={value}: must be at least 1")
+    settings = _complete_settings(explainer, settings)
+    source = Source(
+        data, column=column, pair_column=pair_column, id_column=id_column, split=split, limit=limit
+    )
+    if engine == "ray" and source.n_texts is None:
         raise ValueError("engine='ray' needs to know all texts; save the stream as Parquet first")
-    shard_size = shard_size or fitting_shard_size(data.n_texts)
-    shards = Shards(out)
-    with shards.locked():
-        manifest = _manifest(explainer, data, asked, shard_size)
-        _check_same(shards, manifest)
-        if shards.manifest() is None:
-            shards.write_manifest(manifest)
-        job = Job(explainer, asked, manifest["job"])
-        work = partial(work_of, budget=asked.get("budget"))
-        finished = _finished(shards, job.name, retry_failed=retry_failed)
-        with JobProgress(enabled=progress) as told:
-            if data.n_texts is None:
-                _run_stream(job, data, shard_size, work, shards, finished, told)
-            else:
-                plans = scan(data, shard_size, work)
-                todo = [plan for plan in plans if not _is_done(plan, finished)]
-                told.expect(plans, todo)
-                if engine == "ray":
-                    from textsobol.corpus.engine_ray import run_on_ray
+    # Many texts fill batches; few are lost when the job is interrupted.
+    shard_size = shard_size or min(128, max(16, (source.n_texts or 1024) // 8))
+    directory = JobDirectory(Path(out))
+    with directory.lock(), JobProgress(enabled=explainer.progress) as progress:
+        manifest = _make_manifest(explainer, source, settings, shard_size)
+        _check_same(directory, manifest)
+        if directory.read_manifest() is None:
+            directory.write_manifest(manifest)
+        job = Job(explainer, settings, manifest["job"])
+        finished = {  # digests of the input of shards that need not be made again
+            number: metadata["input"]
+            for number, metadata in directory.read_shards(job.name)
+            if not (retry_failed and metadata["failed"])
+        }
+        if source.n_texts is None:
+            tables = _explain(job, _stream(job, source, shard_size, finished), progress)
+        else:
+            plans = plan_shards(source, shard_size, job.estimate_work)
+            todo = [plan for plan in plans if not _is_done(plan, finished)]
+            n_left, work = sum(plan.n_texts for plan in todo), sum(plan.work for plan in todo)
+            progress.expect(source.n_texts, n_left, work)
+            if engine == "ray":
+                from textsobol.corpus.ray_engine import explain_on_ray
 
-                    tables = run_on_ray(job, data, todo, cluster or Cluster())
-                    _keep(tables, shards, told.shard_done)
-                else:
-                    parts = ((plan, list(data.items(plan.start, plan.stop))) for plan in todo)
-                    _run_here(job, parts, work, shards, told)
+                tables = explain_on_ray(
+                    job, source, todo, progress,
+                    actors=actors, gpus_per_actor=gpus_per_actor, address=address,
+                )  # fmt: skip
+            else:
+                shards = ((plan, list(source.items(plan.start, plan.stop))) for plan in todo)
+                tables = _explain(job, shards, progress)
+        for plan, table in tables:
+            _check_some_worked(table)
+            directory.write_shard(plan.number, table)
         found = ExplainedTexts(out)
         result = {"texts": found.texts, "failed": found.failed, "shards": len(found.paths)}
-        shards.write_manifest({**manifest, "result": result})
+        directory.write_manifest({**manifest, "result": result})
     return ExplainedTexts(out)
 
 
-def fitting_shard_size(n_texts: int | None) -> int:
-    """Texts of a file: many fill batches, but a kill should never cost more than a small part.
-
-    Example:
-        >>> [fitting_shard_size(n) for n in (10, 60, 500, 2000, None)]
-        [16, 16, 62, 128, 128]
-    """
-    return 128 if n_texts is None else min(128, max(16, n_texts // 8))
-
-
-def checked_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a call with all defaults.
-
-    Raises:
-        TypeError: when a call does not know a setting.
-        ValueError: when the method is not known.
-    """
+def _complete_settings(explainer: TextExplainer, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a call with all defaults, checked."""
     bound = inspect.signature(explainer.__call__).bind("", **given)
     bound.apply_defaults()
     settings = {name: value for name, value in bound.arguments.items() if name != "text"}
@@ -153,53 +151,42 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _manifest(
-    explainer: TextExplainer, data: Input, settings: Mapping[str, Any], shard_size: int
+def _make_manifest(
+    explainer: TextExplainer, source: Source, settings: Mapping[str, Any], shard_size: int
 ) -> dict[str, Any]:
-    model = explainer.model
     made_by = {
         "schema": SCHEMA,
-        "input": data.described(),
+        "input": source.describe(),
         "explainer": explainer.described,
-        "weights": None if model is None else weights_of(model),
+        "weights": None if explainer.model is None else weights_of(explainer.model),
         "settings": _plain(settings),
         "shard_size": shard_size,
         "versions": versions(),
     }
-    plain: dict[str, Any] = json.loads(json.dumps(made_by))
-    return {**plain, "job": digest_of([json.dumps(plain, sort_keys=True).encode()])}
+    text = json.dumps(made_by, sort_keys=True)
+    return {**json.loads(text), "job": digest_of([text.encode()])}
 
 
-def _check_same(shards: Shards, manifest: Mapping[str, Any]) -> None:
-    old = shards.manifest()
+def _check_same(directory: JobDirectory, manifest: Mapping[str, Any]) -> None:
+    old = directory.read_manifest()
     if old is None:
         return
     ignored = ("job", "result")
-    then, now = ({k: v for k, v in one.items() if k not in ignored} for one in (old, manifest))
-    different = list(_differences(then, now))
+    then, now = ({k: v for k, v in each.items() if k not in ignored} for each in (old, manifest))
+    different = list(_list_differences(then, now))
     if different:
         raise ValueError(
-            f"{shards.out} holds results of another job; give another directory, or the same "
+            f"{directory.path} holds results of another job; give another directory, or the same "
             f"settings:\n" + "\n".join(different)
         )
 
 
-def _differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
+def _list_differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from _differences(old.get(key), new.get(key), f"{name}.{key}".lstrip("."))
+            yield from _list_differences(old.get(key), new.get(key), f"{name}.{key}".lstrip("."))
     elif old != new:
         yield f"  {name}: {old!r} there, {new!r} here"
-
-
-def _finished(shards: Shards, job: str, *, retry_failed: bool) -> dict[int, str]:
-    """Shards that need not be made again, with the digests of their input."""
-    told = {number: shards.told(number) for number in shards.numbers()}
-    return {
-        number: one["input"]
-        for number, one in told.items()
-        if one is not None and one["job"] == job and not (retry_failed and one["failed"])
-    }
 
 
 def _is_done(plan: Plan, finished: Mapping[int, str]) -> bool:
@@ -212,63 +199,37 @@ def _is_done(plan: Plan, finished: Mapping[int, str]) -> bool:
     return digest is not None
 
 
-def _run_here(
-    job: Job,
-    parts: Iterable[tuple[Plan, list[Item]]],
-    work: Callable[[Item], float],
-    shards: Shards,
-    told: JobProgress,
-) -> None:
-    def done(item: Item) -> None:
-        told.text_done(work(item), item.row)
-
-    def forwarded(item: Item, n_rows: int) -> None:
-        passes = passes_of(item, budget=job.settings.get("budget"))
-        told.part_done(work(item), n_rows / passes, item.row)
-
-    tables = (
-        (plan, job.table(plan, items, done=done, forwarded=forwarded)) for plan, items in parts
-    )
-    _keep(tables, shards, lambda _: None)
-
-
-def _run_stream(
-    job: Job,
-    data: Input,
-    shard_size: int,
-    work: Callable[[Item], float],
-    shards: Shards,
-    finished: Mapping[int, str],
-    told: JobProgress,
-) -> None:
-    """Texts whose number is not known: ids are checked as they come."""
+def _stream(
+    job: Job, source: Source, shard_size: int, finished: Mapping[int, str]
+) -> Iterator[tuple[Plan, list[Item]]]:
+    """The shards of a stream that are not done; ids are checked while it is read."""
     ids = UniqueIds()
-
-    def parts() -> Iterator[tuple[Plan, list[Item]]]:
-        for plan, items in in_parts(data.items(), shard_size, work):
-            ids.add(items)
-            ids.check(data)
-            if not _is_done(plan, finished):
-                yield plan, items
-
-    _run_here(job, parts(), work, shards, told)
+    for plan, items in split_into_shards(source, shard_size, job.estimate_work):
+        ids.add(items)
+        ids.check(source)
+        if not _is_done(plan, finished):
+            yield plan, items
 
 
-def _keep(
-    tables: Iterable[tuple[Plan, pyarrow.Table]], shards: Shards, written: Callable[[Plan], None]
-) -> None:
-    """Write the shards as they come."""
-    for plan, table in tables:
-        _check_some_worked(table)
-        shards.write(plan.number, table)
-        written(plan)
+def _explain(
+    job: Job, shards: Iterable[tuple[Plan, list[Item]]], progress: JobProgress
+) -> Iterator[tuple[Plan, pyarrow.Table]]:
+    def count_passes(item: Item, n_passes: int) -> None:
+        fraction = n_passes / job.estimate_passes(item)
+        progress.count_part(item.row, job.estimate_work(item), fraction)
+
+    def count_text(item: Item) -> None:
+        progress.count_text(item.row, job.estimate_work(item))
+
+    for plan, items in shards:
+        yield plan, job.explain(plan, items, count_text, count_passes)
 
 
 def _check_some_worked(table: pyarrow.Table) -> None:
-    """Stop where nothing works: a wrong label, a model that is gone."""
+    """Stop if nothing works, for example with a wrong label or without the model."""
     errors = [text for text in table.column("error").to_pylist() if text is not None]
     broken = [text for text in errors if not text.startswith("nothing to explain")]
-    if len(broken) >= _NO_ACCIDENT and len(errors) == table.num_rows:
+    if len(broken) >= _MANY_FAILURES and len(errors) == table.num_rows:
         raise RuntimeError(
             f"all of {len(errors)} texts failed, so the job stops and does not record them; the "
             f"first says: {broken[0]}"

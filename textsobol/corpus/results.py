@@ -1,13 +1,14 @@
-"""The results of a job, read back from disk."""
+"""The results of a job, read from disk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from textsobol.corpus.schema import explanation_of
-from textsobol.corpus.shards import Shards
+from textsobol.corpus.directory import JobDirectory
+from textsobol.corpus.schema import read_row
 from textsobol.text.explanation import TextExplanation
 
 
@@ -17,11 +18,12 @@ class ExplainedTexts:
     Iterating gives the explanations in the order of the input, without the texts that failed.
 
     Args:
-        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written.
+        directory: the output of ``textsobol explain --out`` or `explain_corpus`.
 
     Attributes:
         directory: the same.
         manifest: settings, versions, input and model of the job.
+        paths: the Parquet files, in order.
         texts: number of texts that are done, those that failed included.
         failed: number of texts that could not be explained.
         outside: number of texts longer than the model's window.
@@ -30,30 +32,27 @@ class ExplainedTexts:
         ValueError: when the directory is not that of a job.
     """
 
-    def __init__(self, directory: str | Path) -> None:
+    def __init__(self, directory: str | PathLike[str]) -> None:
         self.directory = Path(directory)
-        self._shards = Shards(directory)
-        manifest = self._shards.manifest() if self.directory.is_dir() else None
+        files = JobDirectory(self.directory)
+        manifest = files.read_manifest()
         if manifest is None:
             raise ValueError(
                 f"{directory} holds no explained texts; textsobol explain FILE --out {directory} "
                 f"writes them"
             )
         self.manifest = manifest
-        shards = [metadata for _, metadata in self._whole()]
-        self.texts = sum(int(shard["texts"]) for shard in shards)
-        self.failed = sum(int(shard["failed"]) for shard in shards)
-        self.outside = sum(int(shard["outside"]) for shard in shards)
+        shards = dict(files.read_shards(manifest["job"]))
+        self.paths = [files.shard_path(number) for number in shards]
+        self.texts, self.failed, self.outside = (
+            sum(int(shard[name]) for shard in shards.values())
+            for name in ("texts", "failed", "outside")
+        )
 
     @property
     def is_finished(self) -> bool:
         """Whether all texts of the input are done."""
         return "result" in self.manifest
-
-    @property
-    def paths(self) -> list[Path]:
-        """The Parquet files, in order."""
-        return [self._shards.path(number) for number, _ in self._whole()]
 
     def __len__(self) -> int:
         return self.texts - self.failed
@@ -67,13 +66,12 @@ class ExplainedTexts:
 
     def items(self) -> Iterator[tuple[str, TextExplanation]]:
         """The id and the explanation of every text that could be explained."""
-        return ((row["id"], explanation_of(row)) for row in self.rows() if row["error"] is None)
+        return ((row["id"], read_row(row)) for row in self.rows() if row["error"] is None)
 
     def failures(self) -> Iterator[tuple[str, str]]:
         """The id and the error of every text that could not be explained."""
-        for row in self.rows(columns=["id", "error"]):
-            if row["error"] is not None:
-                yield row["id"], row["error"]
+        rows = self.rows(columns=["id", "error"])
+        return ((row["id"], row["error"]) for row in rows if row["error"] is not None)
 
     def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """The stored rows, with all columns or some of them."""
@@ -84,20 +82,12 @@ class ExplainedTexts:
                 for batch in file.iter_batches(batch_size=64, columns=columns):
                     yield from batch.to_pylist()
 
-    def _whole(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Numbers and metadata of the complete shards of this job."""
-        for number in self._shards.numbers():
-            metadata = self._shards.told(number)
-            if metadata is not None and metadata["job"] == self.manifest["job"]:
-                yield number, metadata
 
-
-def read_explanations(directory: str | Path) -> ExplainedTexts:
-    """Read the explanations that a job has written.
+def read_explanations(directory: str | PathLike[str]) -> ExplainedTexts:
+    """Read the explanations of a job, finished or not.
 
     Args:
-        directory: what ``textsobol explain --out`` or `TextExplainer.dataset` has written; the
-            job need not be finished.
+        directory: the output of ``textsobol explain --out`` or `explain_corpus`.
 
     Example:
         >>> from textsobol import read_explanations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from textsobol.corpus.results import ExplainedTexts
-from textsobol.corpus.schema import explanation_of
+from textsobol.corpus.schema import read_row
 from textsobol.corpus.words import CorpusWord, Occurrences, WordTally, find_neighbours
+from textsobol.provenance import digest_of
 from textsobol.sobol.arrays import Floats
 from textsobol.text.explanation import TextExplanation
 
 _SCORES = "words.list.element.scores.list.element"
-_READ = [
+_COLUMNS = [
     "id", "text", "text_pair", "prediction", "error",
     *(f"words.list.element.{name}" for name in ("text", "start", "end", "part", "shared_by")),
     *(f"{_SCORES}.{name}" for name in ("label", "score", "effect")),
@@ -66,42 +66,39 @@ def corpus_view(
         >>> view.words[0].word, view.words[0].label  # doctest: +SKIP
         ('worst', 'NEGATIVE')
     """
-    tally, predicted = WordTally(), Counter[str]()
-    drawn: list[tuple[int, int, int]] = []
-    for number, (table, occurrences) in enumerate(_shards(found)):
+    tally, predicted = WordTally(least_texts), Counter[str]()
+    hashes: list[tuple[str, int, int]] = []
+    for shard, (table, occurrences) in enumerate(_read_shards(found)):
         ids, labels = (table.column(name).to_pylist() for name in ("id", "prediction"))
-        explained = [k for k, label in enumerate(labels) if label is not None]
+        explained = [row for row, label in enumerate(labels) if label is not None]
         tally.add(occurrences, len(explained))
-        predicted.update(labels[k] for k in explained)
-        for k in explained if sample else ():
-            # The smallest hashes: as good as random, and always the same.
-            entry = (-_hash(ids[k]), number, k)
-            (heapq.heappushpop if len(drawn) >= sample else heapq.heappush)(drawn, entry)
-    least = tally.least_texts if least_texts is None else least_texts
-    for _, occurrences in _shards(found):
-        tally.add_phrases(occurrences, least)
+        predicted.update(labels[row] for row in explained)
+        # The smallest hashes: as good as random, and always the same.
+        hashed = ((digest_of([ids[row].encode()]), shard, row) for row in explained if sample)
+        hashes = heapq.nsmallest(sample, [*hashes, *hashed])
+    for _, occurrences in _read_shards(found):
+        tally.add_phrases(occurrences)
     return CorpusView(
         words=tally.words(),
-        phrases=tally.phrases(least),
-        least_texts=least,
+        phrases=tally.phrases(),
+        least_texts=tally.least_texts,
         predicted=predicted,
         texts=tally.n_texts,
         failed=found.failed,
-        sample=sorted((shard, row) for _, shard, row in drawn),
+        sample=sorted((shard, row) for _, shard, row in hashes),
     )
 
 
-def drawn_texts(found: ExplainedTexts, view: CorpusView) -> Iterator[TextExplanation]:
+def read_sample(found: ExplainedTexts, view: CorpusView) -> Iterator[TextExplanation]:
     """The explanations of a view's sample, in the order of the input."""
     from pyarrow import parquet
 
     rows: dict[int, list[int]] = {}
     for shard, row in view.sample:
         rows.setdefault(shard, []).append(row)
-    paths = found.paths
     for shard, own in rows.items():
-        for row in parquet.read_table(paths[shard]).take(own).to_pylist():
-            yield explanation_of(row)
+        for values in parquet.read_table(found.paths[shard]).take(own).to_pylist():
+            yield read_row(values)
 
 
 def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
@@ -112,70 +109,61 @@ def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
         path: the file.
     """
     path = Path(path)
-    names = [*(field.name for field in fields(CorpusWord)), "weight"]
-    rows = ({**asdict(word), "weight": word.weight} for word in words)
+    rows = [
+        {name: None if value != value else value for name, value in row.items()}  # NaN
+        for row in ({**asdict(word), "weight": word.weight} for word in words)
+    ]
+    types = {field.name: str(field.type) for field in fields(CorpusWord)} | {"weight": "float"}
     if path.suffix.lower() == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, names)
+            writer = csv.DictWriter(file, list(types))
             writer.writeheader()
-            writer.writerows({k: "" if v != v else v for k, v in row.items()} for row in rows)
+            writer.writerows(rows)
     elif path.suffix.lower() == ".parquet":
         import pyarrow as pa
         from pyarrow import parquet
 
-        plain = [{k: None if v != v else v for k, v in row.items()} for row in rows]
         kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
-        schema = {field.name: kinds[str(field.type)] for field in fields(CorpusWord)}
-        schema["weight"] = pa.float64()
-        parquet.write_table(pa.Table.from_pylist(plain, schema=pa.schema(schema)), path)
+        schema = pa.schema({name: kinds[kind] for name, kind in types.items()})
+        parquet.write_table(pa.Table.from_pylist(rows, schema=schema), path)
     else:
         raise ValueError(f"cannot save words as {path.suffix or path}; known: .csv, .parquet")
 
 
-def _shards(found: ExplainedTexts) -> Iterator[tuple[Any, Occurrences]]:
+def _read_shards(found: ExplainedTexts) -> Iterator[tuple[Any, Occurrences]]:
     from pyarrow import parquet
 
     for path in found.paths:
         with parquet.ParquetFile(path) as file:
-            table = file.read(columns=_READ)
-        yield table, _occurrences(table)
+            table = file.read(columns=_COLUMNS)
+        yield table, _find_words(table)
 
 
-def _occurrences(table: Any) -> Occurrences:
+def _find_words(table: Any) -> Occurrences:
     """The words of a shard that were masked by themselves, not as part of a group."""
     import pyarrow.compute as pc
 
     words = table.column("words").combine_chunks()
     documents = pc.list_parent_indices(words).to_numpy()
-    flat = pc.list_flatten(words)
-    scores = flat.field("scores")
-    owner = pc.list_parent_indices(scores).to_numpy()
-    is_alone = (flat.field("shared_by").to_numpy() == 1)[owner]
-    owner = owner[is_alone]
-    each = pc.list_flatten(scores).filter(is_alone)
-    labels = each.field("label").dictionary_encode()
-    numbers = labels.indices.to_numpy()
-    scored = np.unique(owner)
-    place = np.searchsorted(scored, owner)
+    words = pc.list_flatten(words)
+    word = pc.list_parent_indices(words.field("scores")).to_numpy()  # of each score
+    is_alone = (words.field("shared_by").to_numpy() == 1)[word]
+    scores = pc.list_flatten(words.field("scores")).filter(is_alone)
+    labels = scores.field("label").dictionary_encode()
+    scored, place = np.unique(word[is_alone], return_inverse=True)
 
-    def of_label(number: int, name: str) -> Floats:
-        own = numbers == number
-        values = np.full(len(scored), np.nan)
-        values[place[own]] = each.field(name).to_numpy(zero_copy_only=False)[own]
-        return values
+    def by_label(name: str) -> dict[str, Floats]:
+        numbers = scores.field(name).to_numpy(zero_copy_only=False)
+        values = np.full((len(labels.dictionary), len(scored)), np.nan)
+        values[labels.indices.to_numpy(), place] = numbers
+        return dict(zip(labels.dictionary.to_pylist(), values, strict=True))
 
-    names = dict(enumerate(labels.dictionary.to_pylist()))
     texts = [table.column(name).to_pylist() for name in ("text", "text_pair")]
-    spans = np.stack([flat.field(name).to_numpy() for name in ("part", "start", "end")], axis=1)
+    spans = np.stack([words.field(name).to_numpy() for name in ("part", "start", "end")], axis=1)
     return Occurrences(
         documents[scored].astype(np.int64),
-        flat.field("text").take(scored).to_pylist(),
+        [text.lower() for text in words.field("text").take(scored).to_pylist()],
         find_neighbours(texts, documents[scored], scored, spans[scored]),
-        {name: of_label(number, "score") for number, name in names.items()},
-        {name: of_label(number, "effect") for number, name in names.items()},
+        by_label("score"),
+        by_label("effect"),
     )
-
-
-def _hash(name: str) -> int:
-    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big")

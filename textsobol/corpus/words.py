@@ -7,20 +7,23 @@ numpy, not pyarrow: a report of explanations in memory needs no extra to be inst
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from textsobol.corpus.phrases import Candidates, phrases_in
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.text.explanation import TextExplanation
 
-MOST_WORDS = 3  # of a phrase
+_MOST_WORDS = 3  # of a phrase
 _LEVEL = 0.95
 _TEXTS_WITHOUT_EFFECT = 10
 _LEAST_TEXTS, _LEAST_SHARE = 2, 1000  # of a phrase: two texts, or one of a thousand
+_BUCKETS = 1 << 21
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Occurrences:
 
     Attributes:
         documents: number of the text that contains each ``(words,)``.
-        words: each as it is written.
+        words: each in lower case.
         follows: whether only white space separates it from the one before ``(words,)``.
         scores: by label; NaN where the label was not explained ``(words,)``.
         effects: by label; NaN where it is not known ``(words,)``.
@@ -78,76 +81,116 @@ class Occurrences:
     effects: dict[str, Floats]
 
 
-class WordTally:
-    """Sums over texts, for every word and phrase and every label."""
+class Candidates:
+    """Upper bounds of the number of texts that contain a phrase: phrases share counters.
+
+    The first pass over texts counts here, in constant memory; the second counts exactly only the
+    phrases whose counter is high enough (Park, Chen and Yu 1995).
+    """
 
     def __init__(self) -> None:
+        self._counts = np.zeros(_BUCKETS, dtype=np.uint32)
+
+    def count(self, documents: Integers, phrases: Integers) -> None:
+        """Count phrases, each once per text.
+
+        Args:
+            documents: number of the text that contains each ``(phrases,)``.
+            phrases: numbers of the words of each ``(phrases, length)``.
+        """
+        pairs = np.unique(documents * _BUCKETS + self._hash(phrases))
+        np.add.at(self._counts, pairs % _BUCKETS, 1)
+
+    def may_be_frequent(self, phrases: Integers, least_texts: int) -> Array:
+        """Whether phrases may be in at least so many texts ``(phrases,)``."""
+        return np.asarray(self._counts[self._hash(phrases)] >= least_texts)
+
+    @staticmethod
+    def _hash(phrases: Integers) -> Integers:
+        mixed = (phrases.astype(np.uint64) + np.uint64(1)) * _MIX[: phrases.shape[1]]
+        mixed = np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(29)), axis=1)
+        return np.asarray((mixed >> np.uint64(20)) % np.uint64(_BUCKETS), dtype=np.int64)
+
+
+class WordTally:
+    """Sums over texts, for every word and phrase and every label.
+
+    Args:
+        least_texts: number of texts that must contain a phrase; by default two, or one of a
+            thousand.
+    """
+
+    def __init__(self, least_texts: int | None = None) -> None:
+        self._least_texts = least_texts
         self._words: dict[str, int] = {}  # numbered in the order of their first occurrence
         self._phrases: dict[tuple[int, ...], int] = {}  # numbers of their words, numbered likewise
-        self._word_sums: dict[str, _Sums] = {}  # by label
-        self._phrase_sums: dict[str, _Sums] = {}
+        self._word_sums: dict[str, _Sums] = defaultdict(_Sums)  # by label
+        self._phrase_sums: dict[str, _Sums] = defaultdict(_Sums)
         self._candidates = Candidates()
         self.n_texts = 0
 
     @property
     def least_texts(self) -> int:
-        """Number of texts that must contain a phrase: two, or one of a thousand."""
-        return max(_LEAST_TEXTS, -(-self.n_texts // _LEAST_SHARE))
+        """Number of texts that must contain a phrase."""
+        return self._least_texts or max(_LEAST_TEXTS, -(-self.n_texts // _LEAST_SHARE))
 
     def add(self, found: Occurrences, n_texts: int) -> None:
         """Count words, and estimate which phrases are frequent; a text must not be split."""
         self.n_texts += n_texts
-        codes = self._number_words(found.words)
+        codes = _number(found.words, self._words)
         for label, scores in found.scores.items():
-            sums = self._word_sums.setdefault(label, _Sums())
-            sums.add(found.documents, codes, scores, found.effects[label])
-        for _, places, documents, _ in phrases_in(codes, found, MOST_WORDS):
-            self._candidates.count(documents, places)
+            self._word_sums[label].add(found.documents, codes, scores, found.effects[label])
+        for starts, phrases in _find_phrases(codes, found.follows):
+            self._candidates.count(found.documents[starts], phrases)
 
-    def add_phrases(self, found: Occurrences, least_texts: int) -> None:
+    def add_phrases(self, found: Occurrences) -> None:
         """Count the phrases that may be frequent, in a second pass over the same texts."""
-        codes = self._number_words(found.words)
-        for length, places, documents, starts in phrases_in(codes, found, MOST_WORDS):
-            likely = self._candidates.may_be_frequent(places, least_texts)
-            numbers = self._number_phrases(places[likely])
-            words = starts[likely] + np.arange(length)[:, None]
+        codes = _number(found.words, self._words)
+        for starts, phrases in _find_phrases(codes, found.follows):
+            is_likely = self._candidates.may_be_frequent(phrases, self.least_texts)
+            starts, phrases = starts[is_likely], phrases[is_likely]
+            numbers = _number(map(tuple, phrases.tolist()), self._phrases)
+            words = starts + np.arange(phrases.shape[1])[:, None]
             for label, scores in found.scores.items():
-                sums = self._phrase_sums.setdefault(label, _Sums())
                 values, effects = (each[words].sum(0) for each in (scores, found.effects[label]))
-                sums.add(documents[likely], numbers, values, effects)
+                documents = found.documents[starts]
+                self._phrase_sums[label].add(documents, numbers, values, effects)
 
     def words(self) -> list[CorpusWord]:
         """All words for every label, the highest weight first."""
-        names = list(self._words)
-        return _sort(
-            CorpusWord(names[number], label, *means)
-            for label, sums in self._word_sums.items()
-            for number, means in sums.means()
-        )
+        return _list_words(self._word_sums, [(word,) for word in self._words], 1)
 
-    def phrases(self, least_texts: int) -> list[CorpusWord]:
-        """Phrases of at least so many texts for every label, the highest weight first."""
-        names, phrases = list(self._words), list(self._phrases)
-        return _sort(
-            CorpusWord(
-                " ".join(names[word] for word in phrases[number]),
-                label,
-                *means,
-                length=len(phrases[number]),
-            )
-            for label, sums in self._phrase_sums.items()
-            for number, means in sums.means(least_texts)
-        )
+    def phrases(self) -> list[CorpusWord]:
+        """Phrases of enough texts for every label, the highest weight first."""
+        words = list(self._words)
+        names = [tuple(words[code] for code in phrase) for phrase in self._phrases]
+        return _list_words(self._phrase_sums, names, self.least_texts)
 
-    def _number_words(self, words: Sequence[str]) -> Integers:
-        known = self._words
-        numbers = [known.setdefault(word.lower(), len(known)) for word in words]
-        return np.array(numbers, dtype=np.int64)
 
-    def _number_phrases(self, places: Integers) -> Integers:
-        known = self._phrases
-        numbers = [known.setdefault(tuple(phrase), len(known)) for phrase in places.tolist()]
-        return np.array(numbers, dtype=np.int64)
+def _list_words(
+    sums: Mapping[str, _Sums], names: Sequence[tuple[str, ...]], least_texts: int
+) -> list[CorpusWord]:
+    found = [
+        CorpusWord(" ".join(names[number]), label, *means, length=len(names[number]))
+        for label, own in sums.items()
+        for number, means in own.means(least_texts)
+    ]
+    return sorted(found, key=lambda each: (-abs(each.weight), each.word, each.label))
+
+
+def _number(names: Iterable[Any], known: dict[Any, int]) -> Integers:
+    """Numbers of names; new ones are added to the known ones."""
+    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+
+
+def _find_phrases(codes: Integers, follows: Array) -> Iterator[tuple[Integers, Integers]]:
+    """Phrases of two words, then of three: their first words, and the codes of all their words."""
+    starts = np.arange(len(codes))
+    for length in range(2, _MOST_WORDS + 1):
+        starts = starts[starts + length <= len(codes)]
+        starts = starts[follows[starts + length - 1]]
+        if len(starts):
+            yield starts, codes[starts[:, None] + np.arange(length)]
 
 
 class _Sums:
@@ -178,7 +221,7 @@ class _Sums:
         self._table[distinct] += np.stack(columns, axis=1)
 
     def means(
-        self, least_texts: int = 1
+        self, least_texts: int
     ) -> Iterator[tuple[int, tuple[int, int, float, float, float, float]]]:
         """Number of a word; its texts, occurrences, mean score, interval and mean effect."""
         numbers = np.flatnonzero(self._table[:, 0] >= least_texts)
@@ -195,45 +238,29 @@ class _Sums:
         yield from zip(numbers.tolist(), rows, strict=True)
 
 
-def corpus_words(explanations: Iterable[TextExplanation]) -> list[CorpusWord]:
-    """All words of all texts for every label, those with the highest weight first.
+def tally_words(explanations: Iterable[TextExplanation]) -> WordTally:
+    """Count the words and phrases of explanations in memory.
 
     Example:
         >>> from textsobol import TextExplainer
         >>> def praise(texts):
-        ...     return [text.lower().count("good") + text.count("fine") for text in texts]
-        >>> texts = ["a good film", "Good, fine music"]
-        >>> found = corpus_words(TextExplainer(praise, label_names=["praise"]).many(texts))
-        >>> [(word.word, word.texts, word.effect) for word in found[:2]]
-        [('good', 2, 1.0), ('fine', 1, 1.0)]
-    """
-    tally = WordTally()
-    for explanation in explanations:
-        tally.add(occurrences_of(explanation), 1)
-    return tally.words()
-
-
-def corpus_phrases(explanations: Sequence[TextExplanation]) -> list[CorpusWord]:
-    """Neighbouring words of several texts for every label, those with the highest weight first.
-
-    Example:
-        >>> from textsobol import TextExplainer
-        >>> def negated(texts):
-        ...     return [-1.0 * ("not good" in text) for text in texts]
-        >>> texts = ["it is not good", "not good, no"]
-        >>> found = corpus_phrases(list(TextExplainer(negated, label_names=["praise"]).many(texts)))
-        >>> [(phrase.word, phrase.texts, phrase.effect) for phrase in found]
+        ...     return [text.lower().count("good") - 2.0 * ("not good" in text) for text in texts]
+        >>> texts = ["it is not good", "Good music", "not good, no"]
+        >>> tally = tally_words(TextExplainer(praise, label_names=["praise"]).many(texts))
+        >>> [(word.word, word.texts) for word in tally.words()[:2]]
+        [('not', 2), ('good', 3)]
+        >>> [(phrase.word, phrase.texts, phrase.effect) for phrase in tally.phrases()]
         [('not good', 2, -1.0)]
     """
-    tally = WordTally()
-    for explanation in explanations:
-        tally.add(occurrences_of(explanation), 1)
-    for explanation in explanations:
-        tally.add_phrases(occurrences_of(explanation), tally.least_texts)
-    return tally.phrases(tally.least_texts)
+    tally, found = WordTally(), [_find_words(explanation) for explanation in explanations]
+    for each in found:
+        tally.add(each, 1)
+    for each in found:
+        tally.add_phrases(each)
+    return tally
 
 
-def occurrences_of(explanation: TextExplanation) -> Occurrences:
+def _find_words(explanation: TextExplanation) -> Occurrences:
     """The words of one text that were masked by themselves, not as part of a group."""
     scored = [k for k, word in enumerate(explanation.words) if word.scores and word.shared_by == 1]
     words = [explanation.words[k] for k in scored]
@@ -248,7 +275,7 @@ def occurrences_of(explanation: TextExplanation) -> Occurrences:
 
     return Occurrences(
         documents,
-        [word.text for word in words],
+        [word.text.lower() for word in words],
         find_neighbours(texts, documents, np.array(scored, dtype=np.int64), spans.reshape(-1, 3)),
         {label: values(label, "score") for label in labels},
         {label: values(label, "effect") for label in labels},
@@ -261,7 +288,7 @@ def find_neighbours(
     """Whether only white space separates a scored word from the one before ``(words,)``.
 
     Args:
-        texts: by part (1 or 2) and document.
+        texts: by part (0 or 1) and document.
         documents: that contain the words ``(words,)``.
         numbers: of the words among all words, scored or not ``(words,)``.
         spans: part, start and end of the words ``(words, 3)``.
@@ -272,7 +299,3 @@ def find_neighbours(
     for k in np.flatnonzero(follows).tolist():
         follows[k] = not texts[part[k]][documents[k]][end[k - 1] : start[k]].strip()
     return follows
-
-
-def _sort(found: Iterable[CorpusWord]) -> list[CorpusWord]:
-    return sorted(found, key=lambda each: (-abs(each.weight), each.word, each.label))

@@ -93,8 +93,8 @@ class Sobol(Method):
         n_pairs_among(self.interactions, 0)
         # What the core would refuse later, whatever the number of features.
         make_config(
-            2, estimator=self.estimator, design=self.design, keep=self.keep, base_masks=self.base_masks,
-            sign=self.sign, precision=self.precision, stable_top=self.stable_top,
+            2, estimator=self.estimator, design=self.design, keep=self.keep, sign=self.sign,
+            base_masks=self.base_masks, precision=self.precision, stable_top=self.stable_top,
         )  # fmt: skip
 
     @property

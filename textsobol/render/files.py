@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
-# Settings in which explanations of a text can differ, the most important first.
-_DIFFERENCES = ("model", "method", "estimator", "keep", "unit", "perturbation", "score", "seed")
+# Settings in which explanations of a text can differ, the most important first, and the words
+# before their values: a model, method or estimator is a name in itself; 0.9 alone is not.
+_SETTINGS = {
+    "model": "", "method": "", "estimator": "", "keep": "keep rate ", "unit": "unit ",
+    "perturbation": "perturbation ", "score": "score ", "seed": "seed ",
+}  # fmt: skip
 
 
 def save_report(
@@ -55,37 +59,29 @@ def save_comparison(
 
     if not isinstance(explanations, Mapping):
         explanations = list(explanations)
-        explanations = dict(zip(names_of(explanations), explanations, strict=True))
+        explanations = dict(zip(name_explanations(explanations), explanations, strict=True))
     _write_page(path, comparison_html(explanations))
 
 
-def names_of(explanations: Sequence[TextExplanation]) -> list[str]:
+def name_explanations(explanations: Sequence[TextExplanation]) -> list[str]:
     """Name explanations by the settings in which they differ.
 
     Example:
         >>> from textsobol import TextExplainer
         >>> from textsobol import Sobol
         >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts])
-        >>> names_of([explainer("so good"), explainer("so good", method=Sobol(keep=0.9))])
+        >>> name_explanations([explainer("so good"), explainer("so good", method=Sobol(keep=0.9))])
         ['keep rate 0.5', 'keep rate 0.9']
     """
-    values = {name: [e.settings.get(name) for e in explanations] for name in _DIFFERENCES}
+    values = {name: [str(e.settings.get(name)) for e in explanations] for name in _SETTINGS}
     # A setting that only some methods have follows from the method.
-    differing = [
-        name for name, own in values.items() if len(set(map(str, own))) > 1 and None not in own
-    ]
+    differing = [name for name, own in values.items() if len(set(own)) > 1 and str(None) not in own]
     names: list[str] = []
-    for number, explanation in enumerate(explanations, start=1):
-        # A model, method or estimator is a name in itself; 0.9 alone is not.
-        parts = [
-            str(explanation.settings.get(name))
-            if name in ("model", "method", "estimator")
-            else f"{'keep rate' if name == 'keep' else name} {explanation.settings.get(name)}"
-            for name in differing
-        ]
-        name = ", ".join(parts) or f"explanation {number}"
+    for number in range(len(explanations)):
+        parts = [_SETTINGS[name] + values[name][number] for name in differing]
+        name = ", ".join(parts) or f"explanation {number + 1}"
         while name in names:
-            name += f" ({number})"
+            name += f" ({number + 1})"
         names.append(name)
     return names
 

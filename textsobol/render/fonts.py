@@ -1,63 +1,52 @@
 """Fonts for the words of a plot: texts come in every script, and no single font has them all."""
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from typing import Any
 
 import regex
 
 
-@dataclass(frozen=True)
 class Fonts:
     """A fallback list: matplotlib takes each character from the first font that has it.
 
-    Attributes:
-        families: names of the fonts.
-        missing: characters that are replaced, because none of the fonts has them.
-    """
-
-    families: list[str]
-    missing: Set[str]
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """Options of a matplotlib text: these fonts; ``$``, ``_`` and backslashes stay literal."""
-        # Another weight or slant is another file, with other glyphs.
-        regular_face = {"fontweight": "normal", "fontstyle": "normal"}
-        return {"fontfamily": self.families, **regular_face, "parse_math": False, "usetex": False}
-
-    def replace_missing(self, text: str) -> str:
-        """The text without characters that matplotlib would warn about."""
-        return "".join("\ufffd" if c in self.missing else c for c in _split_characters(text))
-
-
-def choose_fonts(texts: Iterable[str], *, keep_missing: bool = False) -> Fonts:
-    """The session's fonts and, for characters that they lack, other installed ones.
+    The session's fonts come first and, for characters that they lack, other installed ones.
 
     Args:
         texts: what will be drawn.
         keep_missing: do not replace characters that no font has.
     """
-    from matplotlib import rcParams
-    from matplotlib.font_manager import FontProperties, findfont, fontManager
 
-    # DejaVu Sans comes with matplotlib, and has the replacement character.
-    families = [*rcParams["font.family"], "DejaVu Sans"]
-    missing = {character for text in texts for character in _split_characters(text)}
-    for name in families:
-        missing -= _drawable(missing, findfont(FontProperties(family=[name])))
-    offers = {
-        font.name: _drawable(missing, font.fname)
-        for font in (fontManager.ttflist if missing else ())
-        # The last resort font has a box for every character, which helps nobody.
-        if font.style == "normal" and font.weight in (400, "normal", "regular")
-        if "lastresort" not in font.name.lower().replace(" ", "")
-    }
-    for name in sorted(offers, key=lambda name: (-len(offers[name]), name)):
-        if offers[name] & missing:
-            families.append(name)
-            missing -= offers[name]
-    return Fonts(families, frozenset() if keep_missing else missing)
+    def __init__(self, texts: Iterable[str], *, keep_missing: bool = False) -> None:
+        from matplotlib import rcParams
+        from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+        # DejaVu Sans comes with matplotlib, and has the replacement character.
+        families = [*rcParams["font.family"], "DejaVu Sans"]
+        missing = {character for text in texts for character in _split_characters(text)}
+        for name in families:
+            missing -= _find_drawable(missing, findfont(FontProperties(family=[name])))
+        offers = {
+            font.name: _find_drawable(missing, font.fname)
+            for font in (fontManager.ttflist if missing else ())
+            # The last resort font has a box for every character, which is of no use.
+            if font.style == "normal" and font.weight in (400, "normal", "regular")
+            if "lastresort" not in font.name.lower().replace(" ", "")
+        }
+        for name in sorted(offers, key=lambda name: (-len(offers[name]), name)):
+            if offers[name] & missing:
+                families.append(name)
+                missing -= offers[name]
+        self._missing = set() if keep_missing else missing
+        # Options of a matplotlib text: ``$``, ``_`` and backslashes stay literal, and the face is
+        # regular, since another weight or slant is another file, with other glyphs.
+        self.style: dict[str, Any] = {
+            "fontfamily": families, "fontweight": "normal", "fontstyle": "normal",
+            "parse_math": False, "usetex": False,
+        }  # fmt: skip
+
+    def replace_missing(self, text: str) -> str:
+        """The text without characters that matplotlib would warn about."""
+        return "".join("\ufffd" if c in self._missing else c for c in _split_characters(text))
 
 
 def _split_characters(text: str) -> list[str]:
@@ -65,7 +54,7 @@ def _split_characters(text: str) -> list[str]:
     return list(regex.findall(r"\X", text))
 
 
-def _drawable(characters: Set[str], path: Any) -> set[str]:
+def _find_drawable(characters: Set[str], path: Any) -> set[str]:
     """The characters that a font has, each with all of its accents."""
     from matplotlib.font_manager import get_font
 

@@ -56,21 +56,21 @@ def save_overlay(
     explanation: ImageExplanation, path: str | Path, kinds: Sequence[str] = ("score",)
 ) -> None:
     """Write the figure of `plot_overlay` to a file, without pyplot."""
-    require_matplotlib()
     Path(path).write_bytes(_render_bytes(explanation, kinds, Path(path).suffix.lower()[1:]))
 
 
 def overlay_html(explanation: ImageExplanation) -> str:
     """The figure as HTML for a notebook's cell."""
     try:
-        require_matplotlib()
+        image = _render_bytes(explanation, ("score",), "png")
     except ImportError:
         return f"<pre>{escape(repr(explanation))}</pre>"
-    png = base64.b64encode(_render_bytes(explanation, ("score",), "png")).decode("ascii")
+    png = base64.b64encode(image).decode("ascii")
     return f'<img alt="{escape(repr(explanation), quote=True)}" src="data:image/png;base64,{png}">'
 
 
 def _render_bytes(explanation: ImageExplanation, kinds: Sequence[str], suffix: str) -> bytes:
+    require_matplotlib()
     import matplotlib.style
     from matplotlib.figure import Figure
 
@@ -87,20 +87,19 @@ def _draw(figure: Figure, explanation: ImageExplanation, kinds: Sequence[str]) -
     height, width = explanation.regions.of_pixel.shape
     figure.set_size_inches(_SIDE * (len(kinds) + 1), _SIDE * min(2.0, height / width) + 0.5)
     panels = figure.subplots(1, len(kinds) + 1, squeeze=False)[0]
-    _draw_picture(panels[0], explanation)
+    _draw_image(panels[0], explanation)
     value = explanation.probabilities[explanation.label]
-    panels[0].set_title(
-        f"{one_line(explanation.label)} {value:.3f}", fontsize="medium", parse_math=False
-    )
+    title = f"{one_line(explanation.label)} {value:.3f}"
+    panels[0].set_title(title, fontsize="medium", parse_math=False)
     for axes, kind in zip(panels[1:], kinds, strict=True):
         _draw_map(axes, explanation, kind)
     return tuple(panels)
 
 
-def _draw_picture(axes: Axes, explanation: ImageExplanation, gray: bool = False) -> None:
+def _draw_image(axes: Axes, explanation: ImageExplanation, is_grey: bool = False) -> None:
     height, width = explanation.regions.of_pixel.shape
     image: Any = explanation.image
-    if gray:
+    if is_grey:
         image = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
     axes.imshow(image, extent=(0, width, height, 0), aspect="equal")
     axes.set_axis_off()
@@ -113,24 +112,17 @@ def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
     height, width = values.shape
     signed = "signed " if kind == "score" and explanation.settings["signed"] else ""
     axes.set_title(signed + _TITLES[kind], fontsize="medium")
+    _draw_image(axes, explanation, is_grey=True)
     if not np.isfinite(cells).all():
-        _draw_picture(axes, explanation, gray=True)
-        axes.text(0.5, 0.5, "not known:\none base row", ha="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "not known:\none base mask", ha="center", transform=axes.transAxes)
         return
     # The colour bar has the cells' own values, which smoothing lowers.
-    highest = float(np.abs(cells).max()) or 1.0
-    is_signed = kind == "score" and bool((cells < 0).any())
-    colours: Any = (
-        LinearSegmentedColormap.from_list("for and against", _DIVERGING) if is_signed else "viridis"
-    )
-    _draw_picture(axes, explanation, gray=True)
-    drawn = axes.imshow(
-        values,
-        cmap=colours,
-        vmin=-highest if is_signed else min(0.0, float(cells.min())),
-        vmax=highest,
-        alpha=_ALPHA,
-        extent=(0, width, height, 0),
-    )
+    highest, lowest = float(np.abs(cells).max()) or 1.0, min(0.0, float(cells.min()))
+    colours: Any = "viridis"
+    if kind == "score" and lowest < 0:
+        lowest = -highest
+        colours = LinearSegmentedColormap.from_list("for and against", _DIVERGING)
+    place = (0, width, height, 0)
+    drawn = axes.imshow(values, cmap=colours, vmin=lowest, vmax=highest, alpha=_ALPHA, extent=place)
     bar = axes.figure.colorbar(drawn, ax=axes, fraction=0.046, pad=0.03)
     bar.ax.tick_params(labelsize="small")

@@ -14,19 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
-from textsobol.render.view import (
-    MEASURE_NOTES,
-    clean,
-    format_signed,
-    interval_of,
-    is_signed,
-    n_shared,
-    page_data,
-    parts_of,
-    sentences_of,
-    shows_probabilities,
-    strongest_of,
-)
+from textsobol.render import view
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -38,20 +26,13 @@ _SHORT = 12  # lines; a longer text gets the path beside it
 
 def explanation_html(explanation: TextExplanation) -> str:
     """A page of one explanation."""
-    return render(
-        "page.html.j2",
-        styles=("style.css",),
-        scripts=(*SCRIPTS, "page.js"),
-        title=clean(f"{explanation.prediction}: which words made it so"),
-        data={"measures": MEASURE_NOTES, "items": [page_data(explanation)]},
-        cards=[_card(explanation, "", strongest_of(explanation))],
-        correlations=[],
-    )
+    title = view.clean(f"{explanation.prediction}: which words made it so")
+    return _render_cards(title, [_make_card(explanation, "", view.strongest_score(explanation))])
 
 
 def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     """A page of several explanations of one text, with one colour scale per method."""
-    names, compared = [*map(clean, explanations)], list(explanations.values())
+    names, compared = [*map(view.clean, explanations)], list(explanations.values())
     if len(compared) < 2:
         raise ValueError("a comparison needs at least two explanations")
     first = compared[0]
@@ -60,50 +41,68 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     common = [label for label in first.labels if all(label in e.labels for e in compared)]
     if not common:
         raise ValueError("the explanations have no label in common")
-    label = first.label if first.label in common else common[0]
-    compared = [explanation.for_label(label) for explanation in compared]
+    target = first.label if first.label in common else common[0]
+    compared = [explanation.for_label(target) for explanation in compared]
     # Scores are only comparable within a method.
-    methods = [explanation.settings.get("method") for explanation in compared]
     strongest: dict[Any, float] = {}
-    for method, explanation in zip(methods, compared, strict=True):
-        strongest[method] = max(strongest.get(method, 0.0), strongest_of(explanation))
+    for each in compared:
+        method, own = each.settings.get("method"), view.strongest_score(each)
+        strongest[method] = max(strongest.get(method, 0.0), own)
+    cards = [
+        _make_card(each, name, strongest[each.settings.get("method")])
+        for name, each in zip(names, compared, strict=True)
+    ]
+    tables = [
+        {
+            "label": label,
+            "names": names,
+            "rows": [
+                (name, [rank_correlation(one, other, label=label) for other in compared])
+                for name, one in zip(names, compared, strict=True)
+            ],
+            "hidden": label != target,  # until the script runs
+        }
+        for label in common
+    ]
+    return _render_cards(f"{len(compared)} explanations of one text", cards, tables)
+
+
+def notebook_html(explanation: TextExplanation) -> str:
+    """The page of an explanation for a notebook's cell, about as high as its content.
+
+    It is in an iframe, so that it shares no styles with the notebook.
+    """
+    n_bars = min(15, len(explanation.top(15)))
+    n_lines = _count_lines(explanation)
+    path = 300 if explanation.path is not None else 0
+    left = n_lines * 33 + (path if n_lines <= _SHORT else 0)
+    right = n_bars * 26 + 190 + (path if n_lines > _SHORT else 0)
+    return (
+        f'<iframe srcdoc="{escape(explanation_html(explanation), quote=True)}" '
+        f'sandbox="allow-scripts" title="textsobol explanation" style="width: 100%; '
+        f'height: {min(900, 360 + max(left, right))}px; border: 0; resize: vertical"></iframe>'
+    )
+
+
+def _count_lines(explanation: TextExplanation) -> int:
+    """Approximate number of lines of the text beside the bars."""
+    lines = [line for text in explanation.texts for line in text.splitlines()]
+    return sum(len(line) // 60 + 1 for line in lines)
+
+
+def _render_cards(
+    title: str, cards: Sequence[Mapping[str, Any]], correlations: Sequence[Any] = ()
+) -> str:
+    items = [view.page_data(card["explanation"]) for card in cards]
     return render(
         "page.html.j2",
         styles=("style.css",),
         scripts=(*SCRIPTS, "page.js"),
-        title=f"{len(compared)} explanations of one text",
-        data={"measures": MEASURE_NOTES, "items": [page_data(each) for each in compared]},
-        cards=[
-            _card(explanation, name, strongest[method])
-            for name, explanation, method in zip(names, compared, methods, strict=True)
-        ],
-        correlations=[_correlations(names, compared, each, label) for each in common],
+        title=title,
+        data={"measures": view.MEASURE_NOTES, "items": items},
+        cards=cards,
+        correlations=correlations,
     )
-
-
-def _frame(page: str, height: int) -> str:
-    """Put a page into an iframe, so that it shares no styles with the notebook."""
-    return (
-        f'<iframe srcdoc="{escape(page, quote=True)}" sandbox="allow-scripts" '
-        f'title="textsobol explanation" '
-        f'style="width: 100%; height: {height}px; border: 0; resize: vertical"></iframe>'
-    )
-
-
-def notebook_html(explanation: TextExplanation) -> str:
-    """The page of an explanation for a notebook's cell, about as high as its content."""
-    n_bars = min(15, len(explanation.top(15)))
-    n_lines = _n_lines(explanation)
-    path = 300 if explanation.path is not None else 0
-    left = n_lines * 33 + (path if n_lines <= _SHORT else 0)
-    right = n_bars * 26 + 190 + (path if n_lines > _SHORT else 0)
-    return _frame(explanation_html(explanation), min(900, 360 + max(left, right)))
-
-
-def _n_lines(explanation: TextExplanation) -> int:
-    """About how many lines the text has beside the bars."""
-    lines = [line for text in explanation.texts for line in text.splitlines()]
-    return sum(len(line) // 60 + 1 for line in lines)
 
 
 def render(
@@ -114,15 +113,14 @@ def render(
     The page's content security policy allows only its own script, by its hash, and no requests:
     markup that got past the escaping could do nothing.
     """
-    script = "".join(_read_source(name) for name in scripts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    script = "".join(map(_read_source, scripts))
     return (
         environment_of("textsobol.render")
         .get_template(template)
         .render(
-            style="".join(_read_source(name) for name in styles),
+            style="".join(map(_read_source, styles)),
             script=script,
-            digest=digest,
+            digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
             # In a string of JSON, <, > and & become \u escapes: no text can end the block.
             data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
             **values,
@@ -140,7 +138,7 @@ def environment_of(package: str) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["clean"] = clean
+    environment.filters["clean"] = view.clean
     return environment
 
 
@@ -149,32 +147,32 @@ def _read_source(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _card(explanation: TextExplanation, name: str, strongest: float) -> dict[str, Any]:
+def _make_card(explanation: TextExplanation, name: str, strongest: float) -> dict[str, Any]:
     return {
         "name": name,
         "explanation": explanation,
-        "parts": parts_of(explanation, strongest),
-        "is_signed": is_signed(explanation),
+        "parts": view.cut_texts(explanation, strongest),
+        "is_signed": view.is_signed(explanation),
         "n_outside": sum(word.status == "outside" for word in explanation.words),
-        "n_shared": n_shared(explanation),
-        "is_short": _n_lines(explanation) <= _SHORT,
+        "n_shared": view.count_grouped(explanation),
+        "is_short": _count_lines(explanation) <= _SHORT,
         "value": format_prediction(explanation),
         "top": [
-            (own.name, format_signed(own.score), interval_of(explanation, own))
+            (own.name, view.format_signed(own.score), view.format_interval(explanation, own))
             for own in explanation.top(_TABLE)
         ],
-        "sentences": sentences_of(explanation),
-        "footer": footer_of(explanation),
+        "sentences": view.make_sentences(explanation),
+        "footer": list_facts(explanation),
     }
 
 
 def format_prediction(explanation: TextExplanation) -> str:
     """The prediction's probability, or the score of a function."""
     value = explanation.probabilities[explanation.prediction]
-    return f"{100 * value:.1f}\u00a0%" if shows_probabilities(explanation) else f"{value:.3f}"
+    return f"{100 * value:.1f}\u00a0%" if view.shows_probabilities(explanation) else f"{value:.3f}"
 
 
-def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
+def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
     """Settings and cost of the explanation, as names and values."""
     settings, cost = explanation.settings, explanation.cost
     versions = settings.get("versions") or {}
@@ -194,14 +192,3 @@ def footer_of(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("textsobol", versions.get("textsobol")),
     ]
     return [(name, value) for name, value in facts if value is not None]
-
-
-def _correlations(
-    names: Sequence[str], explanations: Sequence[TextExplanation], label: str, explained: str
-) -> dict[str, Any]:
-    """The table of one label; only that of the target is visible before the script runs."""
-    rows = [
-        (name, [rank_correlation(one, other, label=label) for other in explanations])
-        for name, one in zip(names, explanations, strict=True)
-    ]
-    return {"label": label, "names": names, "rows": rows, "hidden": label != explained}

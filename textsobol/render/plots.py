@@ -10,10 +10,10 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textsobol.render.colours import AGAINST, FOR
-from textsobol.render.fonts import Fonts, choose_fonts
+from textsobol.render.fonts import Fonts
 from textsobol.render.printable import one_line
 from textsobol.render.view import is_contrast, is_share, is_signed, shows_probabilities
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from textsobol.text.records import Path as DeletionPath
     from textsobol.text.records import WordScore
 
-_SUFFIXES = (".png", ".svg")
 _TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters per line
 _SMALLEST = 0.0005  # lowest score that is drawn
 _PALE = 0.12  # opacity of the grid
@@ -53,9 +52,8 @@ def plot(
     Returns:
         The axes of the words and, where there is a path, those of its curve.
     """
-    require_matplotlib()
     words = _pick_words(explanation, top)
-    fonts = choose_fonts(_texts_of(explanation, words))
+    fonts = Fonts(_list_texts(explanation, words))
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -75,36 +73,26 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
         path: the file; its suffix sets the format.
         top: how many words, those with the highest absolute scores.
     """
-    require_matplotlib()
     words = _pick_words(explanation, top)
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise ValueError(
-            f"cannot save a plot as {suffix or 'a file without suffix'}; "
-            f"known: {', '.join(_SUFFIXES)}"
-        )
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".png", ".svg"):
+        known = "known: .png, .svg"
+        raise ValueError(f"cannot save a plot as {suffix or 'a file without suffix'}; {known}")
     import matplotlib.style
     from matplotlib.figure import Figure
 
-    as_text = suffix == ".svg"
+    is_svg = suffix == ".svg"
     # A fixed salt and no date: the same explanation gives the same file.
     style = {"svg.fonttype": "none", "svg.hashsalt": "textsobol"}
+    options: dict[str, Any] = {"metadata": {"Date": None}} if is_svg else {}
     with matplotlib.style.context(["default", style]), warnings.catch_warnings():
         # The viewer of an SVG may have the glyphs that are missing here.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure = Figure()
-        fonts = choose_fonts(_texts_of(explanation, words), keep_missing=as_text)
+        fonts = Fonts(_list_texts(explanation, words), keep_missing=is_svg)
         _draw(figure, explanation, words, fonts)
-        figure.savefig(
-            path,
-            format=suffix[1:],
-            dpi=150,
-            facecolor="white",
-            bbox_inches="tight",
-            pad_inches=0.08,
-            metadata={"Date": None} if as_text else None,
-        )
+        options.update(dpi=150, facecolor="white", bbox_inches="tight", pad_inches=0.08)
+        figure.savefig(path, format=suffix[1:], **options)
 
 
 def require_matplotlib() -> None:
@@ -117,13 +105,14 @@ def require_matplotlib() -> None:
 
 def _pick_words(explanation: TextExplanation, top: int) -> list[WordScore]:
     """The strongest words; those whose score rounds to 0 only where all do."""
+    require_matplotlib()
     if top < 1:
         raise ValueError(f"top must be at least 1, not {top}")
     strongest = explanation.top(top)
     return [word for word in strongest if abs(word.score) >= _SMALLEST] or strongest
 
 
-def _texts_of(explanation: TextExplanation, words: Sequence[WordScore]) -> list[str]:
+def _list_texts(explanation: TextExplanation, words: Sequence[WordScore]) -> list[str]:
     names = [word.name for word in words]
     return [_one_line(t) for t in (*names, *explanation.probabilities, explanation.label)]
 
@@ -134,19 +123,18 @@ def _draw(
     """Draw the words and, if there is a path, its curve beside them, on an empty figure."""
     figure.set_layout_engine("constrained", wspace=0.03)
     # Long words get more room, so that the bars are always equally long.
-    width = _BARS + _CHARACTER * max((_columns(_one_line(w.name)) for w in words), default=0)
+    width = _BARS + _CHARACTER * max((_count_columns(_one_line(w.name)) for w in words), default=0)
     height = min(_AROUND + _ROW * max(len(words), _FEWEST_ROWS), _TALLEST)
     path = explanation.path
     if path is None or not path.steps:
         figure.set_size_inches(width, height)
-        axes = figure.add_subplot()
-        _draw_words(axes, explanation, words, fonts)
-        return (axes,)
-    figure.set_size_inches(width + _CURVE + _AROUND, height)
-    left, right = figure.subplots(1, 2, width_ratios=[_BARS, _CURVE])
-    _draw_words(left, explanation, words, fonts)
-    _draw_path(right, explanation, path, fonts)
-    return left, right
+        axes: tuple[Axes, ...] = (figure.add_subplot(),)
+    else:
+        figure.set_size_inches(width + _CURVE + _AROUND, height)
+        axes = tuple(figure.subplots(1, 2, width_ratios=[_BARS, _CURVE]))
+        _draw_path(axes[1], explanation, path, fonts)
+    _draw_words(axes[0], explanation, words, fonts)
+    return axes
 
 
 def _draw_words(
@@ -163,12 +151,8 @@ def _draw_words(
         [(word.low + word.high) / 2 for _, word in with_interval],
         [place for place, _ in with_interval],
         xerr=[(word.high - word.low) / 2 for _, word in with_interval],
-        fmt="none",
-        ecolor=ink,
-        elinewidth=1.0,
-        capsize=2.5,
-        zorder=3,
-    )
+        fmt="none", ecolor=ink, elinewidth=1.0, capsize=2.5, zorder=3,
+    )  # fmt: skip
     names = [fonts.replace_missing(_one_line(word.name)) for word in words]
     axes.set_yticks(places, names, **fonts.style)
     spare = max(_FEWEST_ROWS - len(words), 0) / 2
@@ -219,35 +203,26 @@ def _draw_path(axes: Axes, explanation: TextExplanation, path: DeletionPath, fon
     axes.grid(axis="y", color=_text_colour(), alpha=_PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    _mark_turn(axes, path, fonts)
-
-
-def _mark_turn(axes: Axes, path: DeletionPath, fonts: Fonts) -> None:
-    """Mark the first deletion that changes the prediction."""
     turns = (k for k, step in enumerate(path.steps, 1) if step.prediction != path.label)
-    turn = next(turns, None)
+    turn = next(turns, None)  # the first deletion that changes the prediction
     if turn is None:
         return
     axes.axvline(turn, color=_colour(-1), linestyle=":", linewidth=1.5, zorder=2)
     # A falling curve leaves room above it on the right and below it on the left.
-    early = turn <= len(path.steps) / 2
+    is_early = turn <= len(path.steps) / 2
     prediction = fonts.replace_missing(_one_line(path.steps[turn - 1].prediction))
     axes.annotate(
         textwrap.fill(f"now {prediction}", _NOTE),
-        xy=(turn, 0.97 if early else 0.03),
-        xycoords=axes.get_xaxis_transform(),
-        xytext=(5 if early else -5, 0),
-        textcoords="offset points",
-        ha="left" if early else "right",
-        va="top" if early else "bottom",
-        color=_colour(-1),
-        **fonts.style,
-    )
+        xy=(turn, 0.97 if is_early else 0.03), xycoords=axes.get_xaxis_transform(),
+        xytext=(5 if is_early else -5, 0), textcoords="offset points",
+        ha="left" if is_early else "right", va="top" if is_early else "bottom",
+        color=_colour(-1), **fonts.style,
+    )  # fmt: skip
 
 
 def _wrap_title(head: str, tail: str, longest: int) -> str:
     line = f"{head} {tail}"
-    return line if _columns(line) <= longest else f"{head}\n{tail}"
+    return line if _count_columns(line) <= longest else f"{head}\n{tail}"
 
 
 def _colour(score: float) -> tuple[float, float, float]:
@@ -267,6 +242,6 @@ def _one_line(text: str) -> str:
     return one_line(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
 
 
-def _columns(text: str) -> int:
+def _count_columns(text: str) -> int:
     """Width of a text, in Latin letters."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from textsobol.corpus.words import CorpusWord, corpus_phrases, corpus_words
-from textsobol.render.page import SCRIPTS, footer_of, format_prediction, render
-from textsobol.render.view import (
-    MEASURE_NOTES,
-    Piece,
-    clean,
-    finite_or_none,
-    page_data,
-    parts_of,
-)
+from textsobol.corpus.words import CorpusWord, tally_words
+from textsobol.render import view as data
+from textsobol.render.page import SCRIPTS, format_prediction, list_facts, render
+from textsobol.text.explanation import TextExplanation
 
 if TYPE_CHECKING:
     from textsobol.corpus.view import CorpusView
-    from textsobol.text.explanation import TextExplanation
 
 _LISTED = 100  # words for and against each label, in each order
 _LABELS = 5  # per text, the likeliest: this keeps the page small
+_ORDERS: list[Callable[[CorpusWord], float]] = [
+    lambda word: abs(word.weight),
+    lambda word: abs(word.score),
+    lambda word: word.texts,
+]
 
 
 def report_html(
@@ -40,8 +38,6 @@ def report_html(
         title: heading of the page.
         view: words of a whole corpus, of which these texts are a sample.
     """
-    from textsobol.text.explanation import TextExplanation
-
     if isinstance(explanations, TextExplanation):
         explanations = [explanations]
     explanations = list(explanations)
@@ -53,18 +49,28 @@ def report_html(
             f"a report is of explanations, not of {type(strange).__name__}: "
             f"save_report(explainer.many(texts), path)"
         )
-    true_labels = _true_labels(explanations, None if truth is None else list(truth))
-    items = [_item(e, true) for e, true in zip(explanations, true_labels, strict=True)]
+    labels = [None] * len(explanations) if truth is None else list(truth)
+    if len(labels) != len(explanations):
+        raise ValueError(
+            f"truth has {len(labels)} labels for {len(explanations)} explanations; give one for "
+            f"each, None where it is not known"
+        )
+    items = [_make_item(e, label) for e, label in zip(explanations, labels, strict=True)]
     known = [item["is_right"] for item in items if item["is_right"] is not None]
+    if view is None:
+        tally, predicted = tally_words(explanations), Counter(e.prediction for e in explanations)
+        corpus = _list_corpus(tally.words(), tally.phrases(), predicted)
+    else:
+        corpus = _list_corpus(view.words, view.phrases, view.predicted)
     return render(
         "report.html.j2",
         styles=("style.css", "report.css"),
         scripts=(*SCRIPTS, "report.js"),
         title=title,
         data={
-            "measures": MEASURE_NOTES,
+            "measures": data.MEASURE_NOTES,
             "items": [_item_data(explanation) for explanation in explanations],
-            "corpus": _corpus(explanations, view),
+            "corpus": corpus,
         },
         n_texts=len(explanations) if view is None else view.texts,
         n_failed=0 if view is None else view.failed,
@@ -76,20 +82,7 @@ def report_html(
     )
 
 
-def _true_labels(
-    explanations: Sequence[TextExplanation], truth: Sequence[str | int | None] | None
-) -> list[str | None]:
-    if truth is None:
-        return [None] * len(explanations)
-    if len(truth) != len(explanations):
-        raise ValueError(
-            f"truth has {len(truth)} labels for {len(explanations)} explanations; give one for "
-            f"each, None where it is not known"
-        )
-    return [_true_label(e, label) for e, label in zip(explanations, truth, strict=True)]
-
-
-def _true_label(explanation: TextExplanation, label: str | int | None) -> str | None:
+def _find_true_label(explanation: TextExplanation, label: str | int | None) -> str | None:
     """The label's name; data sets often have its number in the model's order instead."""
     names = list(explanation.probabilities)
     if label is None or label != label:  # NaN: missing in a table
@@ -101,63 +94,52 @@ def _true_label(explanation: TextExplanation, label: str | int | None) -> str | 
     return names[int(label)]
 
 
-def _item(explanation: TextExplanation, true: str | None) -> dict[str, Any]:
+def _make_item(explanation: TextExplanation, label: str | int | None) -> dict[str, Any]:
+    true = _find_true_label(explanation, label)
     return {
         "prediction": explanation.prediction,
         "value": format_prediction(explanation),
         "confidence": explanation.probabilities[explanation.prediction],
         "true": true,
         "is_right": None if true is None else true == explanation.prediction,
-        "texts": [clean(text) for text in explanation.texts],
+        "texts": [data.clean(text) for text in explanation.texts],
     }
 
 
 def _item_data(explanation: TextExplanation) -> dict[str, Any]:
     """The page's data, and where its words are in the page's text."""
-    cuts = [[_signed_length(piece) for piece in pieces] for pieces in parts_of(explanation)]
-    facts = " · ".join(f"{name} {value}" for name, value in footer_of(explanation))
-    return {**page_data(explanation, _LABELS), "cuts": cuts, "facts": clean(facts)}
+    cuts = [[_signed_length(piece) for piece in pieces] for pieces in data.cut_texts(explanation)]
+    facts = " · ".join(f"{name} {value}" for name, value in list_facts(explanation))
+    return {**data.page_data(explanation, _LABELS), "cuts": cuts, "facts": data.clean(facts)}
 
 
-def _signed_length(piece: Piece) -> int:
+def _signed_length(piece: data.Piece) -> int:
     """Length in UTF-16 units, as in a browser; negative between words."""
     length = len(piece.text.encode("utf-16-le")) // 2
     return length if piece.status is not None else -length
 
 
-def _corpus(
-    explanations: Sequence[TextExplanation], view: CorpusView | None
+def _list_corpus(
+    words: Sequence[CorpusWord], phrases: Sequence[CorpusWord], predicted: Mapping[str, int]
 ) -> list[tuple[str, list[list[Any]], list[list[Any]]]]:
     """The top words and phrases of every label; labels that are predicted often come first."""
-    if view is None:
-        words, phrases = corpus_words(explanations), corpus_phrases(explanations)
-        predicted = Counter(explanation.prediction for explanation in explanations)
-    else:
-        words, phrases, predicted = list(view.words), list(view.phrases), Counter(view.predicted)
-    labels = sorted({word.label for word in words}, key=lambda label: (-predicted[label], label))
+    labels = {word.label for word in words}
+    ordered = sorted(labels, key=lambda label: (-predicted.get(label, 0), label))
     return [
-        (clean(label), _list_words(words, label), _list_words(phrases, label))  # the page's order
-        for label in labels
+        (data.clean(label), _list_words(words, label), _list_words(phrases, label))
+        for label in ordered
     ]
 
 
 def _list_words(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
-    return [
-        [clean(word.word), word.texts, word.occurrences, word.score,
-         *map(finite_or_none, (word.effect, word.low, word.high)), word.weight]
-        for word in _pick_words([word for word in words if word.label == label])
-    ]  # fmt: skip
-
-
-def _pick_words(words: Sequence[CorpusWord]) -> list[CorpusWord]:
-    orders: list[Callable[[CorpusWord], float]] = [
-        lambda word: abs(word.weight),
-        lambda word: abs(word.score),
-        lambda word: word.texts,
-    ]
+    """The first words in each order, for the label and against it."""
     chosen: dict[CorpusWord, None] = {}
     for sign in (1, -1):
-        own = [word for word in words if word.weight * sign > 0]
-        for size in orders:
-            chosen.update(dict.fromkeys(sorted(own, key=size, reverse=True)[:_LISTED]))
-    return list(chosen)
+        own = [word for word in words if word.label == label and word.weight * sign > 0]
+        for order in _ORDERS:
+            chosen.update(dict.fromkeys(sorted(own, key=order, reverse=True)[:_LISTED]))
+    return [
+        [data.clean(word.word), word.texts, word.occurrences, word.score,
+         *map(data.finite_or_none, (word.effect, word.low, word.high)), word.weight]
+        for word in chosen
+    ]  # fmt: skip

@@ -44,21 +44,16 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
         bad, mostly because of dull (1) (50 % of the variation) and dull (2)
     """
     label = one_line(explanation.label)
-    if _is_one_group(explanation):
+    scored = [word for word in explanation.words if word.status == "scored"]
+    if len(scored) > 1 and scored[0].shared_by == len(scored):  # all words are one group
         return f"{label}: the budget is too small to tell the words apart"
     words_for, words_against = (_pick_words(explanation, sign) for sign in (1, -1))
     named_for, named_against = (_join_names(words, mark) for words in (words_for, words_against))
-    decided = explanation.settings.get("contrast", [explanation.label])[0]
-    is_decided = decided == explanation.prediction
     if not (words_for or words_against):
         return f"{label}: {_describe_undirected(explanation, mark)}"
-    if not is_decided:
-        sides = [
-            f"{name}: {named}"
-            for name, named in ((f"for {label}", named_for), ("against it", named_against))
-            if named
-        ]
-        return "; ".join(sides)
+    if explanation.settings.get("contrast", [explanation.label])[0] != explanation.prediction:
+        sides = (f"for {label}", named_for), ("against it", named_against)
+        return "; ".join(f"{name}: {named}" for name, named in sides if named)
     if not words_for:
         return f"{label}, despite {named_against}"
     is_most = sum(word.total for word in words_for) >= 0.5
@@ -68,11 +63,6 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
     if math.isnan(words_for[0].low) and not math.isnan(words_for[0].total):
         sentence += "; too few forward passes to say how sure that is"
     return sentence
-
-
-def _is_one_group(explanation: TextExplanation) -> bool:
-    scored = [word for word in explanation.words if word.status == "scored"]
-    return len(scored) > 1 and scored[0].shared_by == len(scored)
 
 
 def _describe_undirected(explanation: TextExplanation, mark: Mark) -> str:
@@ -102,15 +92,12 @@ def _pick_words(explanation: TextExplanation, sign: int) -> list[WordScore]:
 def _join_names(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
-    names = [mark(_quote(word)) for word in words]
+    # Quotes set the words of a group apart from the sentence.
+    forms = ["{}" if word.shared_by == 1 else "\u201c{}\u201d" for word in words]
+    names = [mark(f.format(one_line(word.name))) for f, word in zip(forms, words, strict=True)]
     if round(words[0].total, 3) <= 1:  # neither NaN nor an estimate above 1
         names[0] += f" ({words[0].total:.0%} of the variation)".replace("%", " %")
     return join_words(names)
-
-
-def _quote(word: WordScore) -> str:
-    """The name of a word; that of a group in quotes, to set it apart from the sentence."""
-    return one_line(word.name) if word.shared_by == 1 else f"\u201c{one_line(word.name)}\u201d"
 
 
 def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:

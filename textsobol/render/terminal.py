@@ -15,13 +15,13 @@ from rich.text import Text
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, replace_controls
 from textsobol.render.summary import flip_sentence, summary
-from textsobol.render.view import unit_of
+from textsobol.render.view import is_signed, strongest_score, unit_of
 from textsobol.sobol.arrays import Floats
+from textsobol.text.explanation import TextExplanation
 from textsobol.text.records import signed
 
 if TYPE_CHECKING:
     from textsobol.image.explanation import ImageExplanation
-    from textsobol.text.explanation import TextExplanation
     from textsobol.text.records import WordScore
 
 _BAR = 16
@@ -35,23 +35,25 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print(_headline(explanation))
     console.print()
     console.print(_highlight(explanation), soft_wrap=True)
-    if console.is_terminal and explanation.settings.get("signed", True):
-        console.print(_legend(explanation))
+    if console.is_terminal and is_signed(explanation):
+        target = (f" {one_line(explanation.label)}, ", "dim")
+        sides = (" for ", _style(1.0)), target, (" against ", _style(-1.0)), (" it", "dim")
+        console.print(Text.assemble(" ", *sides))
     console.print()
     console.print(Text(summary(explanation)), soft_wrap=True)
     console.print()
-    listed = [each for each in explanation.top(top) if abs(each.score) >= _SMALLEST]
+    ranked = explanation.top(len(explanation.words))
+    listed = [each for each in ranked[: max(0, top)] if abs(each.score) >= _SMALLEST]
     if listed:
-        console.print(_ranking(explanation, listed))
-    n_more = sum(1 for _ in explanation.top(len(explanation.words))) - len(listed)
-    if n_more > 0:
-        console.print(f" ... and {n_more} more", style="dim", highlight=False)
-    notes = [flip_sentence(explanation), *_describe_pairs(explanation)]
-    for line in filter(None, notes):
+        console.print(_make_ranking(explanation, listed))
+    if len(ranked) > len(listed):
+        note = f" ... and {len(ranked) - len(listed)} more"
+        console.print(note, style="dim", highlight=False)
+    for line in filter(None, [flip_sentence(explanation), *_describe_pairs(explanation)]):
         console.print(Text(f" {line}"), soft_wrap=True)
-    grouped = [word.shared_by > 1 for word in explanation.words if word.status == "scored"]
-    if any(grouped):
-        which = "all" if all(grouped) else "some"
+    if explanation.is_grouped:
+        scored = (word for word in explanation.words if word.status == "scored")
+        which = "all" if all(word.shared_by > 1 for word in scored) else "some"
         note = f" {which} words were masked as groups; a larger budget masks each by itself"
         console.print(note, style="dim", highlight=False)
     if explanation.advice:
@@ -59,38 +61,15 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print(Text(_footer(explanation), style="dim"), soft_wrap=True)
 
 
-def _footer(explanation: TextExplanation | ImageExplanation) -> str:
-    settings, cost = explanation.settings, explanation.cost
-    facts = [str(settings.get("method"))]
-    if "base_masks" in settings:
-        facts.append(_design(explanation))
-        if settings.get("leader_masks"):
-            facts.append(f"{settings['leader_masks']} more for the words that lead")
-    facts.append(f"{cost['forwarded']:.0f} forward passes")
-    facts += _describe_calls(cost)
-    if "seconds" in cost:  # not of a corpus, whose texts are explained together
-        facts.append(f"{cost['seconds']:.1f} s")
-    return f"{settings['model']}: {', '.join(facts)}"
-
-
-def _design(explanation: TextExplanation | ImageExplanation) -> str:
-    """How many masks there were; of all masks of groups, nothing is known exactly."""
-    from textsobol.text.explanation import TextExplanation
-
-    n_base = explanation.settings["base_masks"]
-    if n_base:
-        return f"{n_base} base masks" if n_base > 1 else "1 base mask"
-    is_grouped = isinstance(explanation, TextExplanation) and explanation.is_grouped
-    return "all masks of the groups" if is_grouped else "exact"
-
-
-def _describe_calls(cost: Mapping[str, float]) -> list[str]:
-    """Calls of a remote model."""
-    if "calls" not in cost:
-        return []
-    again = f" ({cost['retried']:.0f} again, after {cost['waited']:.1f} s of waiting)"
-    made = f"{cost['calls']:.0f} calls" + (again if cost["retried"] else "")
-    return [made, *([f"{cost['cached']:.0f} from the cache"] if cost["cached"] else [])]
+def as_text(explanation: TextExplanation) -> str:
+    """What `show` prints, without colours."""
+    buffer = io.StringIO()
+    # In a notebook rich would display it, and leave the buffer empty.
+    console = Console(
+        file=buffer, width=100, no_color=True, force_terminal=False, force_jupyter=False
+    )
+    show(explanation, console)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
 def show_picture(explanation: ImageExplanation, console: Console) -> None:
@@ -110,19 +89,16 @@ def show_picture(explanation: ImageExplanation, console: Console) -> None:
     note = f" tenths of the strongest score, {strongest:.3f}"
     if explanation.settings["signed"]:
         note += f"; + for {one_line(explanation.label)}, - against it"
-    console.print(note, style="dim", highlight=False, markup=False, emoji=False)
-    console.print(_footer(explanation), style="dim", highlight=False, markup=False, emoji=False)
+    for text in (note, _footer(explanation)):
+        console.print(text, style="dim", highlight=False, markup=False, emoji=False)
 
 
 def _shrink(values: Floats) -> Floats:
     """Average over blocks, so that a map of pixels fits a terminal."""
     for axis in (0, 1):
-        places = np.linspace(0, values.shape[axis], min(_CELLS, values.shape[axis]) + 1)
-        starts, ends = places[:-1].astype(int), places[1:].astype(int)
-        values = np.stack(
-            [values.take(range(a, b), axis).mean(axis) for a, b in zip(starts, ends, strict=True)],
-            axis,
-        )
+        places = np.linspace(0, values.shape[axis], min(_CELLS, values.shape[axis]) + 1).astype(int)
+        blocks = np.split(values, places[1:-1], axis)
+        values = np.stack([block.mean(axis) for block in blocks], axis)
     return values
 
 
@@ -132,32 +108,28 @@ def show_comparison(
     """Print the strongest words of every method, and the rank correlation of the methods."""
     from textsobol.metrics.agreement import rank_correlation
 
-    first = next(iter(explanations.values()))
-    console.print(_headline(first))
-    table = Table(box=None, padding=(0, 1), show_edge=False)
-    table.add_column("word")
-    for name in explanations:
-        table.add_column(Text(name), justify="right")
-    for number in _pick_words(explanations.values(), top):
-        scores = [e.score_of(e.words[number]).score for e in explanations.values()]
-        cells = [Text(f"{score:+.3f}", style=_style(_sign_strength(score))) for score in scores]
-        table.add_row(Text(one_line(first.names[number])), *cells)
-    table.add_section()
-    table.add_row(
-        Text("forward passes", style="dim"),
-        *(f"{e.cost['forwarded']:.0f}" for e in explanations.values()),
-    )
-    console.print()
-    console.print(table)
-    agreement = Table(box=None, padding=(0, 1), show_edge=False)
-    agreement.add_column("rank correlation")
-    for name in explanations:
-        agreement.add_column(Text(name), justify="right")
+    compared = list(explanations.values())
+    words, agreement = (Table(box=None, padding=(0, 1), show_edge=False) for _ in range(2))
+    for table, title in ((words, "word"), (agreement, "rank correlation")):
+        table.add_column(title)
+        for name in explanations:
+            table.add_column(Text(name), justify="right")
+    for number in _pick_words(compared, top):
+        scores = [each.score_of(each.words[number]).score for each in compared]
+        # Only the sign is coloured, since every method has its own scale.
+        styles = [_style(math.copysign(0.2, score) if score else 0.0) for score in scores]
+        cells = [Text(f"{n:+.3f}", style=style) for n, style in zip(scores, styles, strict=True)]
+        words.add_row(Text(one_line(compared[0].names[number])), *cells)
+    words.add_section()
+    passes = (f"{each.cost['forwarded']:.0f}" for each in compared)
+    words.add_row(Text("forward passes", style="dim"), *passes)
     for name, one in explanations.items():
-        values = [rank_correlation(one, other) for other in explanations.values()]
+        values = [rank_correlation(one, other) for other in compared]
         agreement.add_row(Text(name), *(f"{value:.2f}" for value in values))
-    console.print()
-    console.print(agreement)
+    console.print(_headline(compared[0]))
+    for table in (words, agreement):
+        console.print()
+        console.print(table)
 
 
 def _pick_words(explanations: Iterable[TextExplanation], top: int) -> list[int]:
@@ -169,125 +141,96 @@ def _pick_words(explanations: Iterable[TextExplanation], top: int) -> list[int]:
     return sorted(best, key=lambda number: (best[number], number))[:top]
 
 
-def _sign_strength(score: float) -> float:
-    """The sign as a strength of colour, since every method has its own scale."""
-    return math.copysign(0.2, score) if score else 0.0
+def _footer(explanation: TextExplanation | ImageExplanation) -> str:
+    settings, cost = explanation.settings, explanation.cost
+    facts = [str(settings.get("method"))]
+    if "base_masks" in settings:
+        n_base = settings["base_masks"]
+        # If all masks of groups were scored, single words are still not known exactly.
+        is_grouped = isinstance(explanation, TextExplanation) and explanation.is_grouped
+        exact = "all masks of the groups" if is_grouped else "exact"
+        facts.append(f"{n_base} base mask{'s' if n_base > 1 else ''}" if n_base else exact)
+    if settings.get("leader_masks"):
+        facts.append(f"{settings['leader_masks']} more for the words that lead")
+    facts.append(f"{cost['forwarded']:.0f} forward passes")
+    if "calls" in cost:  # of a remote model
+        again = f" ({cost['retried']:.0f} again, after {cost['waited']:.1f} s of waiting)"
+        facts.append(f"{cost['calls']:.0f} calls" + (again if cost["retried"] else ""))
+        facts += [f"{cost['cached']:.0f} from the cache"] if cost["cached"] else []
+    if "seconds" in cost:  # not of a corpus, whose texts are explained together
+        facts.append(f"{cost['seconds']:.1f} s")
+    return f"{settings['model']}: {', '.join(facts)}"
 
 
 def _describe_pairs(explanation: TextExplanation) -> list[str]:
     """The strongest interactions of two words whose interval excludes 0."""
-    scores = [
-        (pair, pair.scores[explanation.label])
-        for pair in explanation.pairs
-        if explanation.label in pair.scores
-    ]
-    if not scores:
-        return []
-    sure = [(pair, score) for pair, score in scores if score.low > 0 or score.high < 0]
-    if not sure:
+    label, names, unit = explanation.label, explanation.names, unit_of(explanation)
+    scores = [(pair, pair.scores[label]) for pair in explanation.pairs if label in pair.scores]
+    clear = [(pair, score) for pair, score in scores if score.low > 0 or score.high < 0]
+    if scores and not clear:
         return [f"of {len(scores)} pairs of words none clearly works together"]
-    strongest = sorted(sure, key=lambda item: -abs(item[1].effect))[:_PAIRS]
-    names, unit = explanation.names, unit_of(explanation)
     return [
         f"{' and '.join(one_line(names[k]) for k in pair.words)}  "
         f"{signed(score.effect)} {unit} together ({signed(score.low)} to {signed(score.high)})"
-        for pair, score in strongest
+        for pair, score in sorted(clear, key=lambda item: -abs(item[1].effect))[:_PAIRS]
     ]
 
 
-def as_text(explanation: TextExplanation) -> str:
-    """What `show` prints, without colours."""
-    buffer = io.StringIO()
-    # In a notebook rich would display it, and leave the buffer empty.
-    console = Console(
-        file=buffer, width=100, no_color=True, force_terminal=False, force_jupyter=False
-    )
-    show(explanation, console)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
-
-
-def _headline(explanation: TextExplanation | ImageExplanation, of: str = "words") -> Text:
-    shares = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
-    values = ", ".join(f"{one_line(label)} {share:.3f}" for label, share in shares[:5])
-    values += ", ..." if len(shares) > 5 else ""
+def _headline(explanation: TextExplanation | ImageExplanation, noun: str = "words") -> Text:
+    ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
+    values = ", ".join(f"{one_line(label)} {value:.3f}" for label, value in ranked[:5])
+    values += ", ..." if len(ranked) > 5 else ""
     line = Text(one_line(explanation.prediction), style="bold")
     line.append(f"  ({values})", style="not bold")
     if explanation.label != explanation.prediction:
-        line.append(f"  {of} for and against {one_line(explanation.label)}", style="not bold")
+        line.append(f"  {noun} for and against {one_line(explanation.label)}", style="not bold")
     return line
 
 
 def _highlight(explanation: TextExplanation) -> Text:
-    texts = explanation.texts
-    strongest = max(
-        (abs(explanation.score_of(word).score) for word in explanation.words), default=0
-    )
-    highlighted = Text()
-    for part, text in enumerate(texts):
-        line = Text(replace_controls(text))
-        for word in explanation.words:
-            if word.part != part:
-                continue
-            if word.status == "outside":
-                line.stylize("dim", word.start, word.end)
-            elif strongest > 0:
-                score = explanation.score_of(word).score
-                line.stylize(_style(score / strongest), word.start, word.end)
-        highlighted.append_text(line)
-        if part < len(texts) - 1:
-            highlighted.append("\n")
-    return highlighted
-
-
-def _legend(explanation: TextExplanation) -> Text:
-    """What the colours mean."""
-    legend = Text(" ")
-    legend.append(" for ", style=_style(1.0))
-    legend.append(f" {one_line(explanation.label)}, ", style="dim")
-    legend.append(" against ", style=_style(-1.0))
-    legend.append(" it", style="dim")
-    return legend
+    strongest = strongest_score(explanation)
+    lines = [Text(replace_controls(text)) for text in explanation.texts]
+    for word in explanation.words:
+        if word.status == "outside":
+            lines[word.part].stylize("dim", word.start, word.end)
+        elif strongest > 0:
+            style = _style(explanation.score_of(word).score / strongest)
+            lines[word.part].stylize(style, word.start, word.end)
+    return Text("\n").join(lines)
 
 
 def _style(strength: float) -> str:
     if abs(strength) < 0.05:
         return ""
-    red, green, blue = FOR if strength > 0 else AGAINST
-    weight = "bold " if abs(strength) > 0.5 else ""
     # Towards grey, which is faint on a dark and on a light background.
     fade = 0.35 + 0.65 * abs(strength)
-    mixed = [round(128 + (colour - 128) * fade) for colour in (red, green, blue)]
-    return f"{weight}rgb({mixed[0]},{mixed[1]},{mixed[2]})" + (
-        " reverse" if abs(strength) > 0.25 else ""
-    )
+    colour = FOR if strength > 0 else AGAINST
+    mixed = ",".join(str(round(128 + (part - 128) * fade)) for part in colour)
+    weight = "bold " if abs(strength) > 0.5 else ""
+    return f"{weight}rgb({mixed})" + (" reverse" if abs(strength) > 0.25 else "")
 
 
-def _ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table:
+def _make_ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> Table:
     """One line per word: its score, its interval where it has one, and a bar."""
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
     table.add_column(unit if unit in ("sentence", "paragraph") else "word")
     table.add_column("score", justify="right")
-    intervals = [_interval(each, is_exact=explanation.is_exact) for each in listed]
-    has_intervals = any(intervals)
-    if has_intervals:
+    intervals = [_format_interval(each, is_exact=explanation.is_exact) for each in listed]
+    if any(intervals):
         table.add_column("" if explanation.is_exact else "95 % interval")
     table.add_column("")
-    strongest = abs(listed[0].score)
     for each, interval in zip(listed, intervals, strict=True):
-        sign = ("+" if each.score > 0 else "-") if explanation.settings["signed"] else "*"
-        bar = sign * math.ceil(abs(each.score) / strongest * _BAR)
-        table.add_row(
-            Text(one_line(each.name)),
-            signed(each.score),
-            *([interval] if has_intervals else []),
-            Text(bar, style=_style(math.copysign(1.0, each.score)).removesuffix(" reverse")),
-        )
+        sign = ("+" if each.score > 0 else "-") if is_signed(explanation) else "*"
+        bar = sign * math.ceil(abs(each.score / listed[0].score) * _BAR)
+        style = _style(math.copysign(1.0, each.score)).removesuffix(" reverse")
+        cells = [interval] if any(intervals) else []
+        table.add_row(Text(one_line(each.name)), signed(each.score), *cells, Text(bar, style=style))
     return table
 
 
-def _interval(each: WordScore, *, is_exact: bool) -> str:
-    """The interval of the score as text; empty where it is not known."""
+def _format_interval(each: WordScore, *, is_exact: bool) -> str:
+    """The interval of the score; empty where it is not known."""
     if is_exact:
         return f"exact  {each.doubt}".rstrip()
     if math.isnan(each.low) or each.low == each.high:

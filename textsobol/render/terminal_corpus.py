@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from textsobol.corpus.view import CorpusView
-    from textsobol.corpus.words import CorpusWord
 
 _LABELS = 5
 
@@ -30,32 +28,22 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
     """
     labels = sorted(view.predicted, key=lambda label: -view.predicted[label])[:_LABELS]
     failed = f", {view.failed:,} could not be explained" if view.failed else ""
-    shares = ", ".join(f"{one_line(label)} {view.predicted[label]:,}" for label in labels)
-    console.print(Text(f"{view.texts:,} texts: {shares}{failed}", style="bold"))
+    counts = ", ".join(f"{one_line(label)} {view.predicted[label]:,}" for label in labels)
+    console.print(Text(f"{view.texts:,} texts: {counts}{failed}", style="bold"))
     for label in labels:
         table = Table(box=None, padding=(0, 1), show_edge=False)
         table.add_column(Text(f"push to {one_line(label)}"))
         for name in ("texts", "times", "mean score", "95 % interval"):
             table.add_column(name, justify="right")
         for words in (view.words, view.phrases):
-            for word in _pick_words(words, label, view.least_texts, top):
-                table.add_row(*_cells(word))
+            own = (w for w in words if w.label == label and w.texts >= view.least_texts)
+            for word in [w for w in own if w.score > 0][:top]:
+                interval = "" if math.isnan(word.low) else f"{word.low:+.3f} to {word.high:+.3f}"
+                numbers = f"{word.texts:,}", f"{word.occurrences:,}", f"{word.score:+.3f}"
+                table.add_row(Text(one_line(word.word)), *numbers, interval)
             table.add_section()
         console.print()
         console.print(table)
     console.print()
     note = f"words and phrases of at least {view.least_texts} texts, strong and not rare first"
     console.print(note, style="dim", highlight=False, markup=False)
-
-
-def _pick_words(
-    words: Sequence[CorpusWord], label: str, least_texts: int, top: int
-) -> list[CorpusWord]:
-    own = (word for word in words if word.label == label and word.texts >= least_texts)
-    return [word for word in own if word.score > 0][:top]
-
-
-def _cells(word: CorpusWord) -> list[Text | str]:
-    interval = "" if math.isnan(word.low) else f"{word.low:+.3f} to {word.high:+.3f}"
-    numbers = f"{word.texts:,}", f"{word.occurrences:,}", f"{word.score:+.3f}", interval
-    return [Text(one_line(word.word)), *numbers]

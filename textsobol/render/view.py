@@ -18,9 +18,9 @@ from textsobol.text import records
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
-    from textsobol.text.records import Measures, PairScore, Path, Word
+    from textsobol.text.records import Measures, Path, Word
 
-# Names of the measures on the page; "own score" is that of a method other than Sobol.
+# Names of the measures on the page; scores that are not shares of the variation are "own scores".
 MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on a scale of its own"}
 _UNITS = {"logit": "log-odds", "probability": "probability"}
 _WORD = "\u2068{}\u2069"  # `replace_controls` removes these two from every text
@@ -30,16 +30,9 @@ _FIELDS = (
     "score", "low", "high", "total", "total_low", "total_high", "first", "first_low", "first_high",
     "effect", "effect_low", "effect_high", "stability",
 )  # fmt: skip
-# Fields that are negated, with their ends swapped, for the other of two labels.
-_OPPOSITE = {
-    "score": "score",
-    "low": "high",
-    "high": "low",
-    "effect": "effect",
-    "effect_low": "effect_high",
-    "effect_high": "effect_low",
-}
-MINUS = "\u2212"
+# For the other of two labels, scores and effects are negated, and their ends change places.
+_OPPOSITE = [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 11, 10, 12]
+_SIGNS = np.array([-1, -1, -1, 1, 1, 1, 1, 1, 1, -1, -1, -1, 1])
 _FULL = 32767  # the integer for the scale of a field
 _UNKNOWN = -32768
 
@@ -62,19 +55,39 @@ class Piece:
     strength: float = 0.0
 
 
-def parts_of(explanation: TextExplanation, strongest: float | None = None) -> list[list[Piece]]:
+def cut_texts(explanation: TextExplanation, strongest: float | None = None) -> list[list[Piece]]:
     """Cut the one or two texts of an explanation into pieces.
 
     Args:
         explanation: what to display.
         strongest: the score that gets the full colour; by default the explanation's highest.
     """
-    if strongest is None:
-        strongest = strongest_of(explanation)
-    return [list(_pieces(explanation, part, strongest)) for part in range(len(explanation.texts))]
+    strongest = strongest_score(explanation) if strongest is None else strongest
+    return [list(_cut(explanation, part, strongest)) for part in range(len(explanation.texts))]
 
 
-def strongest_of(explanation: TextExplanation) -> float:
+def _cut(explanation: TextExplanation, part: int, strongest: float) -> Iterator[Piece]:
+    characters = _clean_characters(explanation.texts[part])
+    # Shares are squares: their root makes the colour follow the size of the effect.
+    # numbers.js has the same rule, for when another label or measure is chosen.
+    power = 0.5 if is_share(explanation) else 1.0
+    done = 0
+    for word in explanation.words:
+        if word.part != part:
+            continue
+        if word.start > done:
+            yield Piece("".join(characters[done : word.start]))
+        score = explanation.score_of(word).score
+        strength = (abs(score) / strongest) ** power if strongest > 0 else 0.0
+        direction = ("for" if score > 0 else "against") if is_signed(explanation) else "share"
+        kind = direction if strength >= 0.1 else ""
+        yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
+        done = word.end
+    if done < len(characters):
+        yield Piece("".join(characters[done:]))
+
+
+def strongest_score(explanation: TextExplanation) -> float:
     """The highest absolute score for the label that is explained."""
     return max((abs(explanation.score_of(word).score) for word in explanation.words), default=0.0)
 
@@ -87,29 +100,20 @@ def shows_probabilities(explanation: TextExplanation) -> bool:
     return len(values) > 1 and min(values) >= 0 and math.isclose(sum(values), 1, abs_tol=1e-3)
 
 
-def _pieces(explanation: TextExplanation, part: int, strongest: float) -> Iterator[Piece]:
-    characters = _clean_characters(explanation.texts[part])
-    done = 0
-    for word in explanation.words:
-        if word.part != part:
-            continue
-        if word.start > done:
-            yield Piece("".join(characters[done : word.start]))
-        score = explanation.score_of(word).score
-        # Shares are squares: their root makes the colour follow the size of the effect.
-        # numbers.js has the same rule, for when another label or measure is chosen.
-        part_of = abs(score) / strongest if strongest > 0 else 0.0
-        strength = math.sqrt(part_of) if is_share(explanation) else part_of
-        kind = "" if strength < 0.1 else _kind(explanation, score)
-        yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
-        done = word.end
-    if done < len(characters):
-        yield Piece("".join(characters[done:]))
-
-
 def is_signed(explanation: TextExplanation) -> bool:
     """Whether scores have a direction, for or against."""
     return bool(explanation.settings.get("signed", True))
+
+
+def is_share(explanation: TextExplanation) -> bool:
+    """Whether scores are shares of a variance: then the total index of every word is known."""
+    scored = (word for word in explanation.words if word.status == "scored")
+    return not any(math.isnan(explanation.score_of(word).total) for word in scored)
+
+
+def is_contrast(explanation: TextExplanation) -> bool:
+    """Whether two labels are compared: their difference has no probability."""
+    return explanation.label not in explanation.probabilities
 
 
 def format_signed(value: float, digits: int = 3) -> str:
@@ -119,11 +123,11 @@ def format_signed(value: float, digits: int = 3) -> str:
         >>> format_signed(0.25), format_signed(-0.25), format_signed(-0.0001)
         ('+0.250', '\u22120.250', '0')
     """
-    return records.signed(value, digits).replace("-", MINUS)
+    return records.signed(value, digits).replace("-", "\u2212")
 
 
-def interval_of(explanation: TextExplanation, own: Measures) -> str:
-    """The interval of a score as text; empty where it is not known or has no width."""
+def format_interval(explanation: TextExplanation, own: Measures) -> str:
+    """The interval of a score; empty where it is not known or has no width."""
     doubt = f", {own.doubt}" if own.doubt else ""  # numbers.js has the same rule
     if explanation.is_exact:
         return f"exact{doubt}"
@@ -138,37 +142,28 @@ def unit_of(explanation: TextExplanation) -> str:
     return f"{unit} difference" if is_contrast(explanation) else unit
 
 
-def is_contrast(explanation: TextExplanation) -> bool:
-    """Whether two labels are compared: their difference has no probability."""
-    return explanation.label not in explanation.probabilities
-
-
-def sums_sentence(explanation: TextExplanation) -> str | None:
-    """How the label's log-odds add up, as a sentence."""
+def _sums_sentence(explanation: TextExplanation) -> str | None:
+    """How the label's log-odds add up."""
     sums = explanation.sums.get(explanation.label)
     if sums is None:
         return None
     value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
     # From the rounded numbers, so that those on the page add up.
     remainder = value - baseline - additive
+    average, whole = (format_signed(n, 2).removeprefix("+") for n in (baseline, value))
     share = ""
     # Far outside of 0 to 1 it is noise, as from estimators other than flip.
     if explanation.settings.get("base_masks") != 1 and -0.05 < sums.additive_share < 1.05:
         alone = f"{100 * min(1.0, max(0.0, sums.additive_share)):.0f} %"
         share = f" Words on their own cause {alone} of the variation."
     return (
-        f"How it adds up: {_format_number(baseline)} on average over all masks, "
-        f"{format_signed(additive, 2)} from each word's own effect, "
-        f"{format_signed(remainder, 2)} from words together, which makes "
-        f"{_format_number(value)} ({unit_of(explanation)}).{share}"
+        f"How it adds up: {average} on average over all masks, {format_signed(additive, 2)} from "
+        f"each word's own effect, {format_signed(remainder, 2)} from words together, which makes "
+        f"{whole} ({unit_of(explanation)}).{share}"
     )
 
 
-def _format_number(value: float) -> str:
-    return format_signed(value, 2).removeprefix("+")
-
-
-def sentences_of(explanation: TextExplanation) -> dict[str, list[str]]:
+def make_sentences(explanation: TextExplanation) -> dict[str, list[str]]:
     """The sentences about the target, by the CSS class of their element.
 
     Every second piece of a sentence, from the second on, is a word of the text.
@@ -177,27 +172,16 @@ def sentences_of(explanation: TextExplanation) -> dict[str, list[str]]:
         "summary": summary(explanation, _WORD.format),
         "flip": flip_sentence(explanation, _WORD.format),
         "advice": explanation.advice,
-        "sums": sums_sentence(explanation),
+        "sums": _sums_sentence(explanation),
     }
     return {
         name: re.split("[\u2068\u2069]", text) if text else [] for name, text in sentences.items()
     }
 
 
-def n_shared(explanation: TextExplanation) -> int:
+def count_grouped(explanation: TextExplanation) -> int:
     """Number of words that were masked as groups of neighbours."""
     return sum(word.shared_by > 1 for word in explanation.words)
-
-
-def _kind(explanation: TextExplanation, score: float) -> str:
-    if not is_signed(explanation):
-        return "share"
-    return "for" if score > 0 else "against"
-
-
-def is_share(explanation: TextExplanation) -> bool:
-    """Whether scores are shares of a variance."""
-    return bool(explanation.settings.get("method", "sobol") == "sobol")
 
 
 def clean(text: str) -> str:
@@ -211,7 +195,7 @@ def clean(text: str) -> str:
 
 
 def _clean_characters(text: str) -> list[str]:
-    """What is displayed for every character; removed ones are empty, so that words keep places."""
+    """What is displayed for every character; a removed one is empty, so that places stay."""
     characters = list(replace_controls(text))
     for place, character in enumerate(text):
         if character == "\r":
@@ -235,6 +219,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         likeliest.append(explanation.label)
     labels = [(explanation.label, None)] if is_contrast(explanation) else ranked
     scored = [word for word in explanation.words if word.status == "scored"]
+    path = explanation.path
     return {
         "labels": [[clean(name), value] for name, value in labels],
         "label": clean(explanation.label),
@@ -246,32 +231,29 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
-        "sharedBy": [word.shared_by for word in scored] if n_shared(explanation) else [],
-        "numbers": _numbers(scored, likeliest),
+        "sharedBy": [word.shared_by for word in scored] if count_grouped(explanation) else [],
+        "numbers": _pack_labels(scored, likeliest),
         "sentences": [
-            [clean(label), sentences_of(replace(explanation, label=label))] for label in likeliest
+            [clean(label), make_sentences(replace(explanation, label=label))] for label in likeliest
         ],
         "pairs": [
-            [*pair.words, [[clean(label), _effect(own)] for label, own in pair.scores.items()]]
+            [
+                *pair.words,
+                [
+                    [clean(label), [own.effect, *map(finite_or_none, (own.low, own.high))]]
+                    for label, own in pair.scores.items()
+                ],
+            ]
             for pair in explanation.pairs
         ],
-        "path": None
-        if explanation.path is None
-        else _path_data(explanation, explanation.path, likeliest),
+        "path": None if path is None else _path_data(explanation, path, likeliest),
     }
-
-
-def _effect(score: PairScore) -> list[float | None]:
-    return [score.effect, finite_or_none(score.low), finite_or_none(score.high)]
 
 
 def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) -> dict[str, Any]:
     """The steps of the path, with the probabilities of the labels that can be selected."""
-    labels = [
-        label
-        for label in dict.fromkeys([path.label, *labels])
-        if label in explanation.probabilities
-    ]
+    known = explanation.probabilities
+    labels = [label for label in dict.fromkeys([path.label, *labels]) if label in known]
     digits = 3 if shows_probabilities(explanation) else 15
 
     def values(probabilities: Mapping[str, float]) -> list[float]:
@@ -279,32 +261,28 @@ def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) 
 
     return {
         "labels": [clean(label) for label in labels],
-        "start": values(explanation.probabilities),
+        "start": values(known),
         "steps": [
             [step.words, values(step.probabilities), clean(step.prediction)] for step in path.steps
         ],
     }
 
 
-def _numbers(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]]:
+def _pack_labels(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]]:
     """Packed numbers by label, or the name of the label of which they are the opposite."""
     values = [
         np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
         for label in labels
     ]
     names = [clean(label) for label in labels]
-    if len(labels) == 2 and np.allclose(_negate(values[0]), values[1], rtol=1e-4, equal_nan=True):
-        return [[names[0], _pack(values[0])], [names[1], names[0]]]
+    if len(labels) == 2:
+        opposite = values[0][_OPPOSITE] * _SIGNS[:, None]
+        if np.allclose(opposite, values[1], rtol=1e-4, equal_nan=True):
+            return [[names[0], _pack(values[0])], [names[1], names[0]]]
     return [[name, _pack(own)] for name, own in zip(names, values, strict=True)]
 
 
-def _negate(values: Floats) -> Floats:
-    """The values of the other of two labels."""
-    rows = dict(zip(_FIELDS, values, strict=True))
-    return np.array([-rows[_OPPOSITE[n]] if n in _OPPOSITE else rows[n] for n in _FIELDS])
-
-
-def _pack(values: Floats) -> Mapping[str, Any]:
+def _pack(values: Floats) -> dict[str, Any]:
     """Pack the numbers of a label into 16-bit integers: a report of 500 texts has a million.
 
     Every field has its own scale, so that small numbers keep their order; the scale of a field
@@ -314,13 +292,10 @@ def _pack(values: Floats) -> Mapping[str, Any]:
     scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
     scales[scales == 0] = 1.0
     integers = np.where(known, np.round(values / scales[:, None] * _FULL), _UNKNOWN)
-    is_known = np.any(known, axis=1)
+    is_known = np.any(known, axis=1).tolist()
     return {
         "integers": base64.b64encode(integers[is_known].astype("<i2").tobytes()).decode("ascii"),
-        "scales": [
-            scale if own_known else None
-            for scale, own_known in zip(scales.tolist(), is_known.tolist(), strict=True)
-        ],
+        "scales": [n if own else None for n, own in zip(scales.tolist(), is_known, strict=True)],
     }
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import partial
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textsobol.driver import run, stream
 from textsobol.labels import checked_label
@@ -33,9 +30,6 @@ from textsobol.text.scores import (
 )
 from textsobol.text.truncation import find_visible_words
 from textsobol.text.words import Ignore, Segmenter, get_segmenter, make_ignore_predicate
-
-if TYPE_CHECKING:
-    from textsobol.corpus.results import ExplainedTexts
 
 
 class TextExplainer:
@@ -109,7 +103,7 @@ class TextExplainer:
         self._ignored = make_ignore_predicate(ignore)
         self._ignore = ignore if ignore is None or isinstance(ignore, str) else _described(ignore)
         self._score = score
-        self._progress = progress
+        self.progress = progress
 
     @property
     def name(self) -> str:
@@ -159,7 +153,7 @@ class TextExplainer:
             ValueError: when there is nothing to explain, or a setting is out of range.
             BlackBoxError: when the classifier fails; it names the text.
         """
-        with LateProgress(1, enabled=self._progress) as progress:
+        with LateProgress(1, enabled=self.progress) as progress:
             steps = self.walk(
                 text, target=target, targets=targets, method=method, budget=budget, seed=seed,
                 expect=progress.more,
@@ -297,69 +291,6 @@ class TextExplainer:
             except ValueError as error:
                 raise ValueError(f"text {number}: {error}") from error
             yield explanation
-
-    def dataset(
-        self,
-        data: Any,
-        *,
-        out: str | PathLike[str],
-        column: str = "text",
-        pair_column: str | None = None,
-        id_column: str | None = None,
-        split: str | None = None,
-        limit: int | None = None,
-        shard_size: int | None = None,
-        retry_failed: bool = False,
-        engine: str = "local",
-        actors: int = 2,
-        gpus_per_actor: float = 0.0,
-        address: str | None = None,
-        **settings: Any,
-    ) -> ExplainedTexts:
-        """Explain many texts, and write what is found to a directory; needs the extra ``corpus``.
-
-        If it is interrupted, make the same call again to resume. A text that fails is recorded
-        with its error. What a text gets does not depend on the others: its seed is made of its id.
-
-        Args:
-            data: a file (Parquet, CSV, JSON lines; compressed or not), a directory of such
-                files, a hub id, or a data set of the package ``datasets``.
-            out: the directory, for Parquet files and a manifest of what made them.
-            column: where the texts are.
-            pair_column: where the second texts are, when pairs are explained.
-            id_column: ids, all different; by default texts are numbered.
-            split: of a hub data set.
-            limit: only so many texts, the first ones.
-            shard_size: texts of one file. They fill batches together, and are made again as a
-                whole when the job is killed meanwhile. By default 128, fewer where there are
-                less than a thousand texts.
-            retry_failed: make files again in which a text failed.
-            engine: ``local``, or ``ray`` to share the work out (extra ``ray``).
-            actors: of Ray; each holds the model once.
-            gpus_per_actor: of Ray.
-            address: of a running Ray cluster.
-            settings: see `__call__`.
-
-        Returns:
-            The explanations, read from the directory as they are asked for.
-
-        Example:
-            >>> explainer = TextExplainer()
-            >>> found = explainer.dataset("reviews.parquet", out="explained")  # doctest: +SKIP
-            >>> found.texts, found.failed  # doctest: +SKIP
-            (2000, 0)
-        """
-        from textsobol.corpus.job import Cluster, explain_corpus
-        from textsobol.corpus.reading import Columns
-
-        silent = copy(self)  # a job has a bar of its own
-        silent._progress = False
-        return explain_corpus(
-            silent, data, Path(out), columns=Columns(column, pair_column, id_column),
-            split=split, limit=limit, shard_size=shard_size, retry_failed=retry_failed,
-            engine=engine, cluster=Cluster(actors, gpus_per_actor, address),
-            progress=self._progress, settings=settings,
-        )  # fmt: skip
 
     def _settings(self, model: MaskedTextModel) -> dict[str, Any]:
         return {**self.described, "labels": list(model.labels), "versions": versions()}
