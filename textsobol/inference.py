@@ -1,4 +1,4 @@
-"""Running a torch model without changing it."""
+"""Run a torch model without changing it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any
 
 @contextmanager
 def in_evaluation(model: Any) -> Iterator[None]:
-    """Evaluation mode; every module's mode is restored, also after an error."""
+    """Switch to evaluation mode, and restore every module's mode, also after an error."""
     training = [module for module in model.modules() if module.training]
     try:
         if training:

@@ -58,9 +58,7 @@ def test_it_is_the_bidirectional_lstm_of_torch(model: Any) -> None:
     states, _ = torch.nn.utils.rnn.pad_packed_sequence(
         reference(packed)[0], batch_first=True, padding_value=-torch.inf
     )
-    document = model._document(
-        model.embedding(inputs["input_ids"]), inputs["attention_mask"].bool()
-    )
+    document = model._encode(model.embedding(inputs["input_ids"]), inputs["attention_mask"].bool())
     torch.testing.assert_close(document, states.amax(dim=1), atol=1e-6, rtol=0)
 
 

@@ -114,6 +114,17 @@ def test_both_labels_of_two_are_mirrored() -> None:
         assert np.sign(negative.score) == np.sign(negative.effect)
 
 
+def test_intervals_of_negative_words_have_sorted_ends() -> None:
+    explanation = TextExplainer()("A gripping film, ruined by its dull and endless ending. " * 2)
+    against = [word.scores["POSITIVE"] for word in explanation.words]
+    against = [own for own in against if own.high < 0]
+    assert any(own.low < own.high for own in against), "not exact, and sure to be negative"
+    for own in against:
+        assert own.low <= own.score <= own.high < 0
+        assert (own.low, own.high) == (-own.total_high, -own.total_low)
+        assert own.effect_low <= own.effect <= own.effect_high < 0
+
+
 def topics(texts: list[str]) -> np.ndarray:
     return np.array(
         [[2.0 * t.count("goal"), t.count("vote") + t.count("goal"), t.count("star")] for t in texts]

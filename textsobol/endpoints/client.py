@@ -45,8 +45,7 @@ class RemoteCost(Cost):
 
     def metadata(self) -> dict[str, float]:
         """What an explanation reports."""
-        names = ("calls", "cached", "retried", "waited")
-        return {name: round(getattr(self, name), 3) for name in names}
+        return {k: round(getattr(self, k), 3) for k in ("calls", "cached", "retried", "waited")}
 
 
 @dataclass(frozen=True)
@@ -93,16 +92,16 @@ class ProcessState:
         self.not_before = 0.0  # when a server that asked for a pause may be called again
 
 
+@dataclass
 class Request:
     """The texts that one caller wants at a time."""
 
-    def __init__(
-        self, state: ProcessState, settings: RemoteSettings, check: Check, cost: RemoteCost
-    ) -> None:
-        self._state = state
-        self._settings = settings
-        self._check = check
-        self._cost = cost
+    state: ProcessState
+    settings: RemoteSettings
+    check: Check
+    cost: RemoteCost
+
+    def __post_init__(self) -> None:
         self._cancelled = threading.Event()
         self._own: list[Job] = []
 
@@ -135,8 +134,8 @@ class Request:
     def _start(self, texts: Sequence[str]) -> tuple[dict[str, Answer], dict[Job, list[str]]]:
         """Cached answers, and for the other texts the jobs that will bring them."""
         texts_of: dict[Job, list[str]] = {}
-        with self._state.lock:
-            jobs, size = self._state.jobs, self._settings.batch
+        with self.state.lock:
+            jobs, size = self.state.jobs, self.settings.batch
             running = {text: job for text in texts if (job := jobs.get(text)) and not job.done()}
             for text, job in running.items():
                 texts_of.setdefault(job, []).append(text)
@@ -145,18 +144,18 @@ class Request:
             missing = [text for text in others if text not in cached]
             for start in range(0, len(missing), size):
                 chunk = missing[start : start + size]
-                job = self._state.threads.submit(self._run, chunk)
+                job = self.state.threads.submit(self._run, chunk)
                 self._own.append(job)
                 texts_of[job] = chunk
                 jobs.update(dict.fromkeys(chunk, job))
         return cached, texts_of
 
     def _read_cache(self, texts: list[str]) -> dict[str, Answer]:
-        answers = {} if self._state.cache is None else self._state.cache.get(texts)
-        self._cost.cached += len(answers)
+        answers = {} if self.state.cache is None else self.state.cache.get(texts)
+        self.cost.cached += len(answers)
         for text, answer in answers.items():
             try:
-                self._check(answer, text)
+                self.check(answer, text)
             except WrongAnswerError as error:
                 raise self._error(f"the cache holds {error}", [text]) from None
         return answers
@@ -166,7 +165,7 @@ class Request:
         retrying = Retrying(
             before=self._start_call,
             after=self._check_failure,
-            wait=self._settings.retry.wait,
+            wait=self.settings.retry.wait,
             sleep=self._sleep,
         )
         try:
@@ -175,8 +174,8 @@ class Request:
             good = {t: one for t, one in outcomes.items() if not isinstance(one, RemoteError)}
             if len(good) < len(texts):
                 self._cancelled.set()
-            if self._state.cache is not None:
-                self._state.cache.keep(good)
+            if self.state.cache is not None:
+                self.state.cache.keep(good)
         except BaseException:
             self._cancelled.set()  # at once: the caller may be slow to notice
             raise
@@ -185,7 +184,7 @@ class Request:
     def _read(self, returned: Any, text: str) -> Answer | RemoteError:
         try:
             answer = parse_answer(returned)
-            self._check(answer, text)
+            self.check(answer, text)
         except WrongAnswerError as error:
             wrong = self._error(f"answered with {error}", [text])
             wrong.__cause__ = error
@@ -193,55 +192,55 @@ class Request:
         return answer
 
     def _call(self, texts: list[str]) -> list[Any]:
-        if self._settings.single:
-            return [self._settings.function(texts[0])]
-        return split_batch(self._settings.function(list(texts)), len(texts))
+        if self.settings.single:
+            return [self.settings.function(texts[0])]
+        return split_batch(self.settings.function(list(texts)), len(texts))
 
     def _start_call(self, attempt: RetryCallState) -> None:
         """Wait until the server may be called, and count the call if it is allowed."""
         self._sleep(0.0)
-        with self._state.lock:
-            limit = self._settings.max_calls
-            if limit is not None and self._state.calls >= limit:
-                kept = "" if self._state.cache is None else "; what was answered is in the cache"
+        with self.state.lock:
+            limit = self.settings.max_calls
+            if limit is not None and self.state.calls >= limit:
+                kept = "" if self.state.cache is None else "; what was answered is in the cache"
                 what = f"is not called more than max_calls={limit} times{kept}"
                 raise self._error(what, attempt.args[0])
-            self._state.calls += 1
-            self._cost.calls += 1
-            self._cost.retried += attempt.attempt_number > 1
+            self.state.calls += 1
+            self.cost.calls += 1
+            self.cost.retried += attempt.attempt_number > 1
 
     def _check_failure(self, attempt: RetryCallState) -> None:
         """Give up if a retry is useless; else make all calls wait as long as the server asks."""
-        error, texts, policy = retry.get_error(attempt), attempt.args[0], self._settings.retry
+        error, texts, policy = retry.get_error(attempt), attempt.args[0], self.settings.retry
         said, asked = retry.describe_error(error), retry.get_retry_after(error) or 0.0
         if isinstance(error, WrongAnswerError):
             what = f"answered with {error}"
         elif not retry.is_transient(error):
             what = f"failed: {said}{retry.suggest_fix(error, texts)}"
         elif attempt.attempt_number > policy.retries:
-            what = f"failed {attempt.attempt_number} times, at last with {said}"
+            what = f"failed {attempt.attempt_number} times, finally with {said}"
         elif asked > policy.longest_wait:
             limit = f"longest_wait={policy.longest_wait:g}"
             what = f"asks to wait {asked:.0f} s, more than {limit}: {said}"
         else:
-            with self._state.lock:
+            with self.state.lock:
                 until = time.monotonic() + asked
-                self._state.not_before = max(self._state.not_before, until)
+                self.state.not_before = max(self.state.not_before, until)
             return
         raise self._error(what, texts) from error
 
     def _sleep(self, seconds: float) -> None:
         """Wait, at least until the server may be called again, unless cancelled."""
         start = time.monotonic()
-        with self._state.lock:
-            seconds = max(seconds, self._state.not_before - start)
+        with self.state.lock:
+            seconds = max(seconds, self.state.not_before - start)
         if self._cancelled.wait(max(0.0, seconds)):
             raise CancelledError
         if seconds > 0:
-            with self._state.lock:
-                self._cost.waited += time.monotonic() - start
+            with self.state.lock:
+                self.cost.waited += time.monotonic() - start
 
     def _error(self, what: str, texts: list[str]) -> RemoteError:
         several = f"the first of {len(texts)} texts of the call, " if len(texts) > 1 else ""
         text = shorten(texts[0], 300)
-        return RemoteError(f"{self._settings.name} {what} ({several}text: {text!r})")
+        return RemoteError(f"{self.settings.name} {what} ({several}text: {text!r})")

@@ -1,6 +1,6 @@
 """A bidirectional LSTM on GloVe vectors, as a model of transformers.
 
-The second model of Fel et al. 2021: word vectors, a bidirectional LSTM with 32 units a
+The second model of Fel et al. 2021: word vectors, a bidirectional LSTM with 32 units per
 direction, a projection to 64 dimensions, and the labels.
 """
 
@@ -104,55 +104,54 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyp
         return_dict: bool = True,
         **_: Any,
     ) -> SequenceClassifierOutput | tuple[Any, ...]:
-        """Logits, and the cross-entropy loss when labels (one class a text) are given.
+        """Logits, and the cross-entropy loss when labels (one class per text) are given.
 
-        Tokens that the attention mask hides are left out wherever they stand, so that
-        padding changes nothing.
+        Tokens that the attention mask hides are left out, so that padding changes nothing.
         """
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("give either input_ids or inputs_embeds")
         vectors = self.embedding(input_ids) if inputs_embeds is None else inputs_embeds
-        if attention_mask is None:
-            seen = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
-            if input_ids is not None:
-                seen = input_ids != self.config.pad_token_id
-        else:
+        if attention_mask is not None:
             seen = attention_mask.bool()
-        document = self._document(vectors, seen)
+        elif input_ids is not None:
+            seen = input_ids != self.config.pad_token_id
+        else:
+            seen = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+        document = self._encode(vectors, seen)
         hidden = torch.relu(self.projection(self.dropout(document)))
         logits = self.classifier(self.dropout(hidden))
         loss: Any = None if labels is None else nn.functional.cross_entropy(logits, labels)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
         return output if return_dict else output.to_tuple()
 
-    def _document(self, vectors: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        """One vector a text ``(texts, 2 * hidden)``: the maximum of each unit over its words."""
+    def _encode(self, vectors: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """One vector per text ``(texts, 2 * hidden)``: the maximum of each unit over its words."""
         lengths = seen.sum(dim=1, keepdim=True)
         longest = int(lengths.max()) if seen.numel() else 0
         if longest == 0:
             return vectors.new_zeros(len(vectors), 2 * self.config.hidden_size)
-        # Words that are seen to the front, in their order; then the same from behind. What
-        # follows a text's last word cannot reach back, and is hidden from the maximum.
+        # Visible words move to the front, in their order; the second LSTM reads them backwards.
+        # What follows a text's last word does not change its states, and the maximum ignores it.
         places = torch.arange(longest, device=vectors.device).expand(len(vectors), -1)
         inside = places < lengths
         read = self.dropout(vectors)
         if not torch.equal(seen[:, :longest], inside):
-            read = _picked(read, torch.argsort((~seen).int(), dim=1, stable=True))
+            read = _pick(read, torch.argsort((~seen).int(), dim=1, stable=True))
         read = read[:, :longest]
-        read_back = _picked(read, (lengths - 1 - places).clamp(min=0))
+        read_back = _pick(read, (lengths - 1 - places).clamp(min=0))
         states = torch.cat([self.forwards(read)[0], self.backwards(read_back)[0]], dim=2)
         strongest = states.masked_fill(~inside.unsqueeze(-1), -torch.inf).amax(dim=1)
         # A text without any word has no signal at all.
         return torch.where(lengths > 0, strongest, torch.zeros_like(strongest))
 
 
-def _picked(vectors: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def _pick(vectors: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """The vectors at ``places (texts, words)``."""
     return vectors.gather(1, places.unsqueeze(-1).expand(-1, -1, vectors.shape[2]))
 
 
 def word_tokenizer(vocabulary: Sequence[str]) -> PreTrainedTokenizerFast:
-    """A lower-casing word tokenizer; line breaks written as ``<br />`` are spaces to it.
+    """A lower-casing word tokenizer that reads line breaks written as ``<br />`` as spaces.
 
     Args:
         vocabulary: the words; ``[PAD]`` and ``[UNK]`` are put before them.

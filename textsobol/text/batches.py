@@ -46,7 +46,7 @@ class LogitRunner:
         """Logits ``(rows, labels)``, and each row's tokens in its batch."""
         import torch
 
-        # Models cannot read an empty text: one token stands in.
+        # Models cannot read an empty text: one token replaces it.
         stand_in = Row(np.array([self._stand_in]), np.array([0]))
         rows = [row if len(row.ids) else stand_in for row in rows]
         lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
@@ -120,7 +120,7 @@ class LogitRunner:
 def _choose_batch_tokens(model: Any, device: str) -> int:
     """Much work at a time on an accelerator, what the caches hold on a CPU.
 
-    The fewer parameters a model has beside its embeddings, the more tokens make the same work.
+    The fewer parameters a model has besides its embeddings, the more tokens make the same work.
     """
     if device != "cpu":
         return _MOST_TOKENS

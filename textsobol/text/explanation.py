@@ -38,12 +38,12 @@ class TextExplanation:
         label: the label that is explained: the predicted one, unless another was chosen.
         cost: masks, distinct masks, forward passes, share of padding, seconds.
         settings: model, method and everything else that made this explanation.
-        pairs: words that were analysed together, when ``interactions`` were asked for.
+        pairs: words that were analysed together, if ``interactions`` were requested.
         path: the deletions that lower the prediction the soonest, as far as a search found.
         sums: by label, how its log-odds for this text add up.
         advised: by label, the forward passes that would settle which words are on top, where the
             masks leave that open, or ``None`` where they are too close to call; see `advice`.
-        evidence: the scored masks behind the numbers, from which `contrast` works; not saved.
+        evidence: the scored masks, which `contrast` needs; not saved.
     """
 
     text: str | tuple[str, str]
@@ -86,10 +86,7 @@ class TextExplanation:
 
     @property
     def flip(self) -> FlipSet | None:
-        """The fewest words found whose deletion changes the prediction.
-
-        ``None`` when the search found no such words; `Path.lowest` is what it reached.
-        """
+        """The fewest words found whose deletion changes the prediction, or ``None``."""
         return None if self.path is None else self.path.flip
 
     @property
@@ -146,8 +143,8 @@ class TextExplanation:
         scores are those of ``label``, and the effects are twice as large.
 
         Args:
-            label: the label that words speak for.
-            other: the label that they speak against.
+            label: the label that a positive score supports.
+            other: the label that a negative score supports.
 
         Example:
             >>> from textsobol import TextExplainer
@@ -307,14 +304,11 @@ class TextExplanation:
         show(self, Console(), top=top)
 
     def plot(self, *, top: int = 15, axes: Any = None) -> Any:
-        """Draw the strongest words with their intervals and, if there is one, the path.
+        """Draw the strongest words with their intervals and the path, if any; needs matplotlib.
 
         Args:
             top: number of words.
-            axes: matplotlib axes to draw the bars into; by default a new figure.
-
-        Returns:
-            The axes that were drawn into; needs matplotlib.
+            axes: matplotlib axes to draw the bars into, and to return; by default a new figure.
         """
         from textsobol.render.plots import plot
 

@@ -34,9 +34,7 @@ def as_classifier(
         model = load_model(model)
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
-    for name, names in (("labels", labels), ("candidate_labels", candidate_labels)):
-        if names is not None and (isinstance(names, str) or len(set(names)) < len(names)):
-            raise ValueError(f"{name} must be a list of different names, not {names!r}")
+    _check_names(labels=labels, candidate_labels=candidate_labels)
     options = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
@@ -104,6 +102,12 @@ def _hide_bar() -> Iterator[None]:
     finally:
         if was_shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _check_names(**given: Sequence[str] | None) -> None:
+    for argument, names in given.items():
+        if names is not None and (isinstance(names, str) or len(set(names)) < len(names)):
+            raise ValueError(f"{argument} must be a list of different names, not {names!r}")
 
 
 def _is_pipeline(model: Any, class_name: str) -> bool:

@@ -28,7 +28,7 @@ from textsobol.text.records import (
 _TOP = 10  # the top whose stability is reported
 _RESAMPLES = 200
 _LEVEL = 0.95
-_ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about; their least part of the first
+_ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about; their least share of the first's
 _MOST_ADVISED = 64  # base masks, unless there are many already
 _LEAST_ADVISED = 5.0  # base masks; with fewer there are no intervals
 
@@ -104,7 +104,7 @@ def advise_passes(
         passes: forward passes that a mask takes.
 
     Returns:
-        Passes by label; ``None`` for a label whose words are too close to tell apart.
+        Passes by label; ``None`` for a label whose words are too close to call.
     """
     indices = found.indices
     if indices is None:

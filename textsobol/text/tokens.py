@@ -72,7 +72,7 @@ def find_owners(
     """The word of every token ``(tokens,)``; -1 for special tokens and punctuation.
 
     Args:
-        offsets: where each token stands in its text.
+        offsets: where each token is in its text.
         parts: the number of each token's text, or ``None`` for special tokens.
         spans: the words of each text.
     """
@@ -137,7 +137,7 @@ class _Pool:
     """Token ids of the variants of one text's stretches, gathered by number.
 
     Raises:
-        LookupError: when the tokenizer does not keep stretches apart.
+        LookupError: when the tokenizer joins neighbouring stretches.
     """
 
     def __init__(self, tokenizer: Any, masked: MaskedText) -> None:
