@@ -9,7 +9,6 @@ from typing import Any, Self
 _PATIENCE = 1.0  # seconds before the remaining time is first estimated
 _LONG = 2.0  # seconds that an explanation may take without a bar
 _SILENCE = 30.0  # seconds between lines of a job that has no terminal
-_MOST_BEFORE_THE_END = 0.95  # of a text's work
 
 
 class _Bar:
@@ -27,14 +26,16 @@ class _Bar:
         if self._bar is not None:
             self._bar.stop()
 
-    def _open(self, *columns: Any, is_transient: bool, **task: Any) -> bool:
+    def _open(self, *, is_job: bool, **task: Any) -> bool:
         """Show the bar; false where there is no terminal for it."""
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         console = Console(stderr=True)
         if console.is_terminal or console.is_jupyter:
-            self._bar = Progress(*columns, console=console, transient=is_transient)
+            one = "explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+            columns = (BarColumn(), "{task.description}") if is_job else one
+            self._bar = Progress(*columns, console=console, transient=not is_job)
             self._bar.start()
             self._bar.add_task("", **task)
         return self._bar is not None
@@ -49,8 +50,7 @@ class LateProgress(_Bar):
 
     def __init__(self, total: int, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
-        self._total = total
-        self._done = 0
+        self._total, self._done = total, 0
 
     def tick(self, n_rows: int) -> None:
         """Count ``n_rows`` forward passes as done."""
@@ -58,12 +58,9 @@ class LateProgress(_Bar):
         self._update(completed=self._done)
         elapsed = time.monotonic() - self._start
         if self._bar is None and self._enabled and self._done and elapsed > _PATIENCE:
-            from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-
             is_long = elapsed * self._total / self._done > _LONG
-            columns = "explaining", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
             task = {"total": self._total, "completed": self._done}
-            self._enabled = is_long and self._open(*columns, is_transient=True, **task)
+            self._enabled = is_long and self._open(is_job=False, **task)
 
     def more(self, n_rows: int) -> None:
         """Expect ``n_rows`` on top of the total."""
@@ -74,8 +71,7 @@ class LateProgress(_Bar):
 class JobProgress(_Bar):
     """Counts the texts of a job: a bar on a terminal, elsewhere a line every 30 seconds.
 
-    The remaining time is estimated from the work that is left, not from the number of texts: long
-    texts take much longer than short ones.
+    The time left is estimated from the work, since long texts take much longer than short ones.
     """
 
     def __init__(self, *, enabled: bool) -> None:
@@ -97,7 +93,7 @@ class JobProgress(_Bar):
     def count_part(self, row: int, work: float, fraction: float) -> None:
         """Count a fraction of the text in that row; at most 95 % of its work before its end."""
         before = self._parts.get(row, 0.0)
-        self._parts[row] = min(_MOST_BEFORE_THE_END * work, before + fraction * work)
+        self._parts[row] = min(0.95 * work, before + fraction * work)
         self.count_texts(0, self._parts[row] - before)
 
     def count_text(self, row: int, work: float) -> None:
@@ -111,10 +107,7 @@ class JobProgress(_Bar):
         if not self._enabled:
             return
         if self._has_bar is None:
-            from rich.progress import BarColumn
-
-            columns, total = (BarColumn(), "{task.description}"), self._work_left or None
-            self._has_bar = self._open(*columns, is_transient=False, total=total)
+            self._has_bar = self._open(is_job=True, total=self._work_left or None)
         if self._has_bar:
             self._update(completed=self._work_done, description=self.line())
         elif time.monotonic() - self._last >= _SILENCE:

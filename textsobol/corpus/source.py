@@ -210,12 +210,7 @@ def plan_shards(source: Source, size: int, work: Callable[[Item], float]) -> lis
 
 
 def load(source: str | Path, split: str | None = None) -> Any:
-    """Load a data set from a file, a directory of files, or the hub.
-
-    Args:
-        source: a Parquet, CSV or JSON lines file, compressed or not, a directory of such files, or
-            a hub id.
-        split: of a hub data set, such as ``test``.
+    """Load a data set; `explain_corpus` documents the arguments.
 
     Raises:
         ValueError: that says what could not be read, and what can.
