@@ -253,7 +253,7 @@ def test_words_that_are_ignored_are_in_no_group() -> None:
 
 def test_settings_that_say_nothing_are_refused() -> None:
     explainer = TextExplainer(lambda texts: [len(text) for text in texts])
-    with pytest.raises(ValueError, match="rows=0"):
+    with pytest.raises(ValueError, match="base_masks=0"):
         explainer("a good film", rows=0)
     with pytest.raises(ValueError, match="give both"):
         explainer("a good film", stable_top=3)
