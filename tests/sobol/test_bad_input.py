@@ -32,7 +32,7 @@ def never(masks: Array) -> Floats:
         (230, {"budget": 230}, "'flip' for 230 features: 231 masks"),
         (230, {"budget": 461, "sign": "occlusion"}, r"462 masks \(1 x 231 \+ 231 for sign"),
         (230, {"budget": 463, "estimator": "jansen"}, "'jansen' for 230 features: 464 masks"),
-        (230, {"budget": 300, "pairs": 20}, "421 masks.*190 of them are pairs"),
+        (230, {"budget": 300, "pairs": 20}, "421 masks.*190 of each 421 are pairs"),
         (5, {"budget": 31, "estimator": "exact"}, "below the 32 masks.*auto"),
         (21, {"estimator": "exact"}, r"2\^21 masks; it takes at most 20.*flip"),
         (5, {"estimator": "exact", "base_masks": 4}, "leave out design and base_masks"),

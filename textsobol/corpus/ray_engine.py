@@ -1,7 +1,7 @@
-"""A job on Ray: actors explain shards, and the process that started the job writes them.
+"""A job on Ray Data: actors explain shards, and the process that started the job writes them.
 
 An actor reads the texts of a shard from the same source, and returns its table. If an actor dies,
-nothing is half-written: Ray starts it again, and it explains the shard again.
+nothing is half-written: Ray starts another one, which explains the shard again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from textsobol.corpus.memory import limit_allocator_caches
 from textsobol.corpus.shard import Job
@@ -38,44 +41,50 @@ def explain_on_ray(
     if not plans:
         return
     with _connect(actors, address) as ray:
+        import pyarrow as pa
+
+        by_number = {plan.number: plan for plan in plans}
         # The model goes to the object store once, not along with every shard.
         reference = ray.put((job, source))
-        actor = ray.remote(_Actor).options(
-            num_cpus=1, num_gpus=gpus_per_actor, max_restarts=-1, max_task_retries=-1
+        tables = ray.data.from_items(
+            [asdict(plan) for plan in plans], override_num_blocks=len(plans)
+        ).map_batches(
+            _Actor,
+            fn_constructor_args=([reference], gpus_per_actor > 0),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(actors, len(plans))),
+            num_cpus=1,
+            num_gpus=gpus_per_actor,
         )
-        made = [actor.remote(gpus_per_actor > 0) for _ in plans[:actors]]
-        # An actor gets its first shard once it runs: a full cluster may never start all of them.
-        busy = {each.__ray_ready__.remote(): each for each in made}
-        waiting = list(reversed(plans))
-        n_left = len(plans)
-        while n_left:
-            (done,), _ = ray.wait(list(busy), num_returns=1)
-            each, result = busy.pop(done), ray.get(done)
-            if waiting:
-                # In a list, Ray leaves the reference alone: only new actors fetch the model.
-                busy[each.explain.remote([reference], waiting.pop())] = each
-            if result is not True:  # which says that an actor is ready
-                plan, table = result
-                yield plan, table
-                progress.count_texts(plan.n_texts, plan.work)
-                n_left -= 1
+        for row in tables.iter_rows():
+            plan = by_number[int(row["number"])]
+            with pa.ipc.open_stream(row["table"]) as stream:
+                yield plan, stream.read_all()
+            progress.count_texts(plan.n_texts, plan.work)
 
 
 class _Actor:
     """A process with its own copy of the model."""
 
-    def __init__(self, is_on_gpu: bool) -> None:
-        limit_allocator_caches()  # other machines do not inherit the environment
-        self._is_on_gpu = is_on_gpu
-        self._fetched: tuple[Job, Source] | None = None
-
-    def explain(self, references: Sequence[Any], plan: Plan) -> tuple[Plan, pyarrow.Table]:
+    def __init__(self, references: Sequence[Any], is_on_gpu: bool) -> None:
         import ray
 
-        job, source = self._fetched = self._fetched or ray.get(references[0])
-        if self._is_on_gpu and job.explainer.model is not None:
-            job.explainer.model.to("cuda")
-        return plan, job.explain(plan, list(source.items(plan.start, plan.stop)))
+        limit_allocator_caches()  # other machines do not inherit the environment
+        # In a list, Ray leaves the reference alone, so that it is fetched here, once.
+        self._job, self._source = ray.get(references[0])
+        if is_on_gpu and self._job.explainer.model is not None:
+            self._job.explainer.model.to("cuda")
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        import pyarrow as pa
+
+        plan = Plan(**{name: values.tolist()[0] for name, values in batch.items()})
+        table = self._job.explain(plan, list(self._source.items(plan.start, plan.stop)))
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        written = np.array([sink.getvalue().to_pybytes()], dtype=object)
+        return {"number": np.array([plan.number]), "table": written}
 
 
 @contextmanager
@@ -83,15 +92,20 @@ def _connect(actors: int, address: str | None) -> Iterator[Any]:
     """Ray: the running one, that of the address, or one that is started here for the job."""
     try:
         import ray
+        import ray.data
     except ImportError as error:
-        raise ImportError('engine="ray" needs Ray: pip install "textsobol[ray]"') from error
-    if ray.is_initialized():
-        yield ray
-        return
-    here = {"num_cpus": max(actors, os.cpu_count() or 1), "include_dashboard": False}
-    place: dict[str, Any] = here if address is None else {"address": address}
-    ray.init(log_to_driver=False, logging_level=logging.ERROR, **place)
+        raise ImportError('engine="ray" needs Ray Data: pip install "textsobol[ray]"') from error
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    has_bars, context.enable_progress_bars = context.enable_progress_bars, False
+    is_running = ray.is_initialized()
+    if not is_running:
+        here = {"num_cpus": max(actors, os.cpu_count() or 1), "include_dashboard": False}
+        place: dict[str, Any] = here if address is None else {"address": address}
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **place)
     try:
         yield ray
     finally:
-        ray.shutdown()
+        context.enable_progress_bars = has_bars
+        if not is_running:
+            ray.shutdown()

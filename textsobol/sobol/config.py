@@ -232,39 +232,31 @@ def _check_estimator(config: Config, base_masks: int | None) -> None:
     is_flip, is_exact, is_pick_freeze = name == "flip", name == "exact", name in PICK_FREEZE
     is_independent = config.members == "independent"
     has_precision, has_pairs = config.precision is not None, config.n_pairs > 0
-    refusals = [
-        (
-            config.keep is None and not is_pick_freeze,
+    if config.keep is None and not is_pick_freeze:
+        problem = (
             f"estimator={name!r} needs binary masks and so a keep rate; for real-valued masks "
-            f"(keep=None) use one of: {', '.join(PICK_FREEZE)}",
-        ),
-        (
-            is_flip and is_independent,
+            f"(keep=None) use one of: {', '.join(PICK_FREEZE)}"
+        )
+    elif is_flip and is_independent:
+        problem = (
             "estimator='flip' flips a group as a whole; use members='together', or "
-            "estimator='jansen' for members that are masked independently",
-        ),
-        (
-            has_precision and is_pick_freeze,
-            f"precision needs estimator='flip', 'auto' or 'exact', not {name!r}",
-        ),
-        (
-            has_precision and has_pairs,
-            "pairs need a fixed number of base masks: leave out precision, or pairs",
-        ),
-        (
-            config.leader_masks > 0 and (not is_flip or has_precision or has_pairs),
-            "leader_masks need estimator='flip', without precision and pairs",
-        ),
-        (has_pairs and is_pick_freeze, f"pairs need estimator='flip' or 'exact', not {name!r}"),
-        (has_pairs and is_independent, "pairs of groups need members='together'"),
-        (
-            is_exact and (config.design is not None or base_masks is not None),
-            "estimator='exact' scores every mask: leave out design and base_masks",
-        ),
-    ]
-    for is_refused, message in refusals:
-        if is_refused:
-            raise ValueError(message)
+            "estimator='jansen' for members that are masked independently"
+        )
+    elif has_precision and is_pick_freeze:
+        problem = f"precision needs estimator='flip', 'auto' or 'exact', not {name!r}"
+    elif has_precision and has_pairs:
+        problem = "pairs need a fixed number of base masks: leave out precision, or pairs"
+    elif config.leader_masks and (not is_flip or has_precision or has_pairs):
+        problem = "leader_masks need estimator='flip', without precision and pairs"
+    elif has_pairs and is_pick_freeze:
+        problem = f"pairs need estimator='flip' or 'exact', not {name!r}"
+    elif has_pairs and is_independent:
+        problem = "pairs of groups need members='together'"
+    elif is_exact and (config.design is not None or base_masks is not None):
+        problem = "estimator='exact' scores every mask: leave out design and base_masks"
+    else:
+        return
+    raise ValueError(problem)
 
 
 def _check_exact(config: Config) -> None:
@@ -297,7 +289,7 @@ def _affordable_base(config: Config, base_masks: int | None) -> int:
             f"{least * per_mask + extra} masks ({least} x {per_mask}"
             + (f" + {extra}" if extra else "")
             + (" for sign='occlusion'" if extra and not config.leader_masks else "")
-            + (f"; {config.n_pairs} of them are pairs of a base mask" if config.n_pairs else "")
+            + (f"; {config.n_pairs} of each {per_mask} are pairs" if config.n_pairs else "")
             + ")"
         )
     return min(base_masks or affordable, affordable)

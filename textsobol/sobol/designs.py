@@ -133,7 +133,7 @@ def latin_block_size(keep: float | None) -> int:
 
 
 def count_aliased_columns(masks: Array) -> int:
-    """How many columns of ``masks (masks, columns)`` repeat an earlier one or its complement.
+    """How many columns of masks repeat an earlier one or its complement.
 
     Thresholding a Sobol' sequence at 0.5 keeps one bit of each coordinate, and scrambling
     only flips that bit, so that columns coincide when masks are few. The effects of two such

@@ -87,10 +87,6 @@ class SobolIndices(IndexTable):
         known, and it reaches from minus the upper end of the total to plus that end.
         ``sign=None`` has no direction, and with ``sign="occlusion"`` it is always known.
 
-        Args:
-            level: the confidence level, between 0 and 1.
-            of: ``total``, ``first``, ``effect`` or ``signed``.
-
         Example:
             >>> from textsobol.sobol import sobol_indices
             >>> result = sobol_indices(lambda masks: masks[:, 0] - 2.0 * masks[:, 1], 2)
@@ -196,9 +192,8 @@ class SobolIndices(IndexTable):
     def masks_for_stable_top(self, k: int = 5, *, column: int = 0, share: float = 0.95) -> float:
         """About how many base masks it takes until the top k features are the same every time.
 
-        At this number, the lead of every feature of the top over every other one would be
-        positive in ``share`` of designs. A lead is a mean of D_a^2 - D_b^2 over the masks, taken
-        to be normal, with a standard error that falls as 1 / sqrt(masks).
+        An extrapolation from the means of D_i^2 over the masks, see
+        `textsobol.sobol.uncertainty.masks_for_stable_top`.
 
         Args:
             k: number of features at the top.
