@@ -15,8 +15,8 @@ explanation = explainer(REVIEW)
 print(explanation)
 
 print("\nFor the other label, from the same forward passes:")
-other = next(label for label in explanation.labels if label != explanation.prediction)
-for each in explanation.for_label(other).top(3):
+other = next(label for label in explanation.targets if label != explanation.prediction)
+for each in explanation.for_target(other).top(3):
     print(each)  # a record: each.word, each.score, each.low, each.high, each.effect ...
 
 print("\nWhat would change the prediction?")

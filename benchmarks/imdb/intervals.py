@@ -130,7 +130,7 @@ def _cost(explanation: TextExplanation) -> dict[str, Any]:
 
 def _values(explanation: TextExplanation, name: str) -> list[float]:
     words = [word for word in explanation.words if word.status == "scored"]
-    return [float(getattr(word.scores[explanation.label], name)) for word in words]
+    return [float(getattr(word.scores[explanation.target], name)) for word in words]
 
 
 def _rounded(values: Sequence[float]) -> list[float | None]:

@@ -49,4 +49,4 @@ class Callback(Method):
 
     def least_masks(self, n_features: int) -> int:
         """See `Method.least_masks`."""
-        return self.least_masks(n_features)
+        return self.least(n_features)

@@ -42,7 +42,7 @@ def run(module: str, *arguments: str) -> str:
 
 def sentiment_of(path: Path) -> Any:
     explanation = TextExplainer(path)("this film is good not bad", method=Sobol(base_masks=4))
-    return explanation.for_label("POSITIVE").top(2)
+    return explanation.for_target("POSITIVE").top(2)
 
 
 def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> None:

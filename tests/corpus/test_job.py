@@ -367,7 +367,7 @@ def write_and_die(table, file, **options):
 
 parquet.write_table = write_and_die
 data = datasets.Dataset.from_dict({"text": [f"good film {k} bad" for k in range(30)]})
-explain_corpus(TextExplainer(count, labels=["bad", "good"]), data, out=out, shard_size=5)
+explain_corpus(TextExplainer(count, label_names=["bad", "good"]), data, out=out, shard_size=5)
 """
 
 

@@ -76,7 +76,7 @@ def test_the_command_says_what_the_pipeline_says(model: Path, picture: Path) -> 
         assert explainer(gray, method=Sobol(base_masks=2)).image.shape[2] == 3
     with pytest.raises(ValueError, match="not from 0 to 255"):
         explainer(pixels.astype(float))
-    assert explained.map().ravel() == pytest.approx(told["scores"][told["label"]]["score"])
+    assert explained.map().ravel() == pytest.approx(told["scores"][told["target"]]["score"])
 
 
 @pytest.mark.parametrize("method", ["gradcam", "saliency", "occlusion"])
@@ -97,7 +97,7 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
     assert settings["estimator"] == "jansen"
     assert settings["keep"] is None
     assert settings["design"] == "sobol"
-    assert json.loads(done.stdout)["label"] == "dog"
+    assert json.loads(done.stdout)["target"] == "dog"
     with Image.open(plot) as drawn:
         assert drawn.width > 3 * drawn.height
 

@@ -148,7 +148,7 @@ def test_a_torch_module_is_explained_by_every_kind_of_method(method: str) -> Non
     explainer = ImageExplainer(model, grid=(4, 4), label_names=["corner", "nothing"], batch=5)
     explanation = explainer(torch.ones(3, 12, 12), method=method)
     assert explanation.prediction == "corner"
-    found = explanation.for_label("corner").map()
+    found = explanation.for_target("corner").map()
     assert peak(found) == (0, 0)
     assert model.training
     assert model.scale.grad is None
@@ -339,8 +339,8 @@ def test_a_label_that_is_asked_for_is_analysed_with_the_likeliest() -> None:
 
     explainer = ImageExplainer(model, label_names=list("abcde"), grid=(2, 2), progress=False)
     explanation = explainer(PICTURE, target="b")
-    assert explanation.labels == ("e", "d", "c", "b")
-    assert explanation.label == "b"
+    assert explanation.targets == ("e", "d", "c", "b")
+    assert explanation.target == "b"
 
 
 def test_exact_needs_no_budget() -> None:

@@ -51,12 +51,12 @@ def test_every_word_has_a_score_for_every_label(of: Any, method: str) -> None:
     explanation = of(method)
     # A search takes too long for more than one label.
     searched = METHODS[method].kind == "search"
-    assert explanation.labels == ((explanation.label,) if searched else LABELS)
+    assert explanation.targets == ((explanation.target,) if searched else LABELS)
     assert explanation.settings["method"] == method
     assert explanation.settings["seed"] == 0
     assert len(explanation.words) == 10
     for word in explanation.words:
-        assert set(word.scores) == set(explanation.labels)
+        assert set(word.scores) == set(explanation.targets)
         assert all(np.isfinite(score.score) for score in word.scores.values())
 
 
@@ -171,14 +171,14 @@ def test_an_unknown_method_is_refused_with_the_known_ones(explainer: TextExplain
 @pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "kernel_shap"])
 def test_labels_can_be_chosen(explainer: TextExplainer, of: Any, method: str) -> None:
     one = explainer(TEXT, method=method, targets=["POSITIVE"])
-    assert one.labels == ("POSITIVE",)
-    assert one.label == "POSITIVE"
+    assert one.targets == ("POSITIVE",)
+    assert one.target == "POSITIVE"
     for chosen, every in zip(one.words, of(method).words, strict=True):
         expected = every.scores["POSITIVE"].score
         assert chosen.scores["POSITIVE"].score == pytest.approx(expected, abs=1e-6)
     looked_at = explainer(TEXT, method=method, target="NEGATIVE")
-    assert looked_at.label == "NEGATIVE"
-    assert looked_at.labels == LABELS
+    assert looked_at.target == "NEGATIVE"
+    assert looked_at.targets == LABELS
     with pytest.raises(ValueError, match="unknown label 'GOOD'"):
         explainer(TEXT, method=method, targets=["GOOD"])
     with pytest.raises(ValueError, match="'POSITIVE' was not analysed"):

@@ -187,7 +187,7 @@ def test_occlusion_is_that_of_captum_on_strings(known: dict[str, TextExplainer],
         return torch.cat(rows)
 
     explanation = known[name](" ".join(words), method="occlusion")
-    for label, column in zip(explanation.labels, range(9), strict=False):
+    for label, column in zip(explanation.targets, range(9), strict=False):
         own = FeatureAblation(forward).attribute(torch.ones(1, len(words)), target=column)
         found = [word.scores[label].score for word in explanation.words]
         np.testing.assert_allclose(found, own[0].numpy(), atol=1e-4)

@@ -66,7 +66,7 @@ def test_every_card_has_its_own_summary(look: Look) -> None:
         for label in ("NEGATIVE", "POSITIVE"):
             page.get_by_text(label, exact=True).first.click()
             assert page.locator(".summary").all_inner_texts() == [
-                summary(e.for_label(label)) for e in both.values()
+                summary(e.for_target(label)) for e in both.values()
             ]
         expect(page.locator(".meaning")).to_have_text(
             f"sobol: {MEASURE_NOTES['score']}; occlusion: {MEASURE_NOTES['own score']}"

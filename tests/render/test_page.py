@@ -65,7 +65,7 @@ def test_it_begins_with_sentences(look: Look) -> None:
         assert page.locator(".flip em").all_inner_texts() == list(explanation.flip.texts)
         assert explanation.top(1)[0].name in page.locator(".summary em").all_inner_texts()
         choose(page, "POSITIVE")
-        other = explanation.for_label("POSITIVE")
+        other = explanation.for_target("POSITIVE")
         assert page.locator(".summary, .flip").all_text_contents() == [summary(other), lines[1]]
         expect(page.locator(".advice")).to_be_hidden()
 
@@ -121,7 +121,7 @@ def test_a_click_shows_another_label(look: Look) -> None:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
         choose(page, "POSITIVE")
         expect(word(page, "awful")).to_have_class(re.compile(r"\bagainst\b"))
-        best = explanation.for_label("POSITIVE").top(1)[0]
+        best = explanation.for_target("POSITIVE").top(1)[0]
         assert bars_of(page)[0] == (best.name, f"{best.score:+.3f}")
         assert page.locator(".legend:visible .target").inner_text() == "POSITIVE"
 
@@ -256,7 +256,7 @@ def test_a_contrast_has_no_probability(look: Look) -> None:
 
 def test_pairs_are_marked_on_hover_and_listed(look: Look) -> None:
     explanation = explained("this is not a good film", interactions=2)
-    with look(explanation_html(explanation.for_label("POSITIVE"))) as page:
+    with look(explanation_html(explanation.for_target("POSITIVE"))) as page:
         before = page.locator(".text").bounding_box(), word(page, "film").bounding_box()
         word(page, "not").hover()
         expect(word(page, "good")).to_have_class(re.compile("partner.*weakens"))

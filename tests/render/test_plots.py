@@ -105,7 +105,7 @@ def height(axes: Axes) -> float:
 @pytest.mark.parametrize("label", ["yes", "no"])
 def test_bars_are_the_scores_of_the_strongest_words(label: str) -> None:
     # Sampled, so that intervals have a width.
-    explanation = explained(estimator="flip", base_masks=8).for_label(label)
+    explanation = explained(estimator="flip", base_masks=8).for_target(label)
     axes, _ = plot(explanation, top=4)
     top = explanation.top(4)
     assert tick_texts(axes) == [each.name for each in top]
@@ -123,7 +123,7 @@ def test_bars_are_the_scores_of_the_strongest_words(label: str) -> None:
 def test_blue_speaks_for_the_label_and_orange_against_it() -> None:
     explanation = explained()
     for label in ("yes", "no"):
-        axes, _ = plot(explanation.for_label(label), top=4)
+        axes, _ = plot(explanation.for_target(label), top=4)
         colours = {
             text: tuple(round(255 * c) for c in to_rgb(bar.get_facecolor()))
             for text, bar in zip(tick_texts(axes), bars(axes), strict=True)
@@ -190,7 +190,7 @@ def test_the_curve_starts_with_the_whole_text_and_follows_the_deletions() -> Non
     assert shares[:3] == pytest.approx(sentiment(left)[:, 1])
     assert shares[1:] == [step.probabilities["yes"] for step in steps]
     # The same curve beside the words of another label: it is of the prediction.
-    _, other = plot(explanation.for_label("no"))
+    _, other = plot(explanation.for_target("no"))
     assert points(other.get_lines()[0])[1] == shares
     assert other.get_title().startswith("yes ")
 

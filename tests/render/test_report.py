@@ -90,7 +90,7 @@ def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) 
             == (flip_sentence(explanations[1]) or "").lower()
         )
         choose(item, "POSITIVE")
-        other = explanations[1].for_label("POSITIVE")
+        other = explanations[1].for_target("POSITIVE")
         assert item.locator(".summary").inner_text() == summary(other)
         expect(item.locator(".after")).to_contain_text("POSITIVE")
         assert item.locator(".interval-note").inner_text() == "exact"

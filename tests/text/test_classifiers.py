@@ -105,7 +105,7 @@ def test_a_function_may_answer_in_many_forms(form: str) -> None:
 
     explanation = TextExplainer(count)("a good film", method=Sobol(base_masks=4))
     label = {"vector": "0", "tensor": "0", "lists": "1", "answers": "b"}[form]
-    (best,) = explanation.for_label(label).top(1)
+    (best,) = explanation.for_target(label).top(1)
     assert best.word == "good"
     assert best.score == pytest.approx(1)
 

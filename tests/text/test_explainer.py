@@ -29,17 +29,17 @@ def test_the_words_that_the_model_looks_at_come_first(family: str, perturbation:
     tok = tokenizer(family)
     explainer = TextExplainer(counting_bert(tok), tok, perturbation=perturbation)
     explanation = explainer(TEXT, method="sobol")
-    positive = {each.word: each.score for each in explanation.for_label("LABEL_1").top(2)}
+    positive = {each.word: each.score for each in explanation.for_target("LABEL_1").top(2)}
     assert set(positive) == {"good", "bad"}
     assert positive["good"] > 0 > positive["bad"]
-    negative = {each.word: each.score for each in explanation.for_label("LABEL_0").top(2)}
+    negative = {each.word: each.score for each in explanation.for_target("LABEL_0").top(2)}
     assert negative["bad"] > 0 > negative["good"]
 
 
 @pytest.mark.parametrize("perturbation", ["mask", "pad"])
 def test_masking_and_padding_find_them_too(perturbation: str) -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer(), perturbation=perturbation)
-    top = {each.word: each.score for each in explainer(TEXT).for_label("LABEL_1").top(2)}
+    top = {each.word: each.score for each in explainer(TEXT).for_target("LABEL_1").top(2)}
     assert set(top) == {"good", "bad"}
     assert top["good"] > 0 > top["bad"]
 
@@ -48,7 +48,7 @@ def test_pairs_are_explained_in_both_texts() -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
     explanation = explainer(("the film is good", "a bad ending"))
     assert [word.part for word in explanation.words] == [0, 0, 0, 0, 1, 1, 1]
-    top = explanation.for_label("LABEL_1").top(2)
+    top = explanation.for_target("LABEL_1").top(2)
     assert {each.word for each in top} == {"good", "bad"}
     assert TextExplanation.from_dict(explanation.to_dict()) == explanation
 
@@ -106,8 +106,8 @@ def test_all_labels_come_from_the_same_rows() -> None:
     n_both, calls = calls, 0
     one = explainer(TEXT, method=Sobol(base_masks=3), targets=["pos"])
     assert calls == n_both == both.cost["forwarded"]
-    assert both.labels == ("neg", "pos")
-    assert one.labels == ("pos",)
+    assert both.targets == ("neg", "pos")
+    assert one.targets == ("pos",)
     assert set(one.probabilities) == {"neg", "pos"}
     for a, b in zip(both.words, one.words, strict=True):
         assert a.scores["pos"] == b.scores["pos"]

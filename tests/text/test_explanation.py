@@ -136,7 +136,7 @@ def test_a_contrast_is_the_explanation_of_the_difference(text: str) -> None:
     explainer = TextExplainer(topics, label_names=["sports", "politics", "film"])
     before = explainer(text)
     found = before.contrast("sports", "politics")
-    assert found.label == "sports rather than politics"
+    assert found.target == "sports rather than politics"
     assert found.cost == before.cost, "no forward pass"
 
     def difference(texts: list[str]) -> np.ndarray:
@@ -157,7 +157,7 @@ def test_a_contrast_is_the_explanation_of_the_difference(text: str) -> None:
 def test_a_contrast_of_two_labels_has_the_scores_of_the_first() -> None:
     explanation = TextExplainer()("A gripping film, ruined by its dull ending.")
     found = explanation.contrast("NEGATIVE", "POSITIVE")
-    for one, other in zip(found.top(5), explanation.for_label("NEGATIVE").top(5), strict=True):
+    for one, other in zip(found.top(5), explanation.for_target("NEGATIVE").top(5), strict=True):
         assert one.word == other.word
         assert one.score == pytest.approx(other.score, rel=1e-5)
         assert one.effect == pytest.approx(2 * other.effect, rel=1e-5)
@@ -301,7 +301,7 @@ def test_the_summary_names_the_words_that_matter() -> None:
     explanation = TextExplainer()("A gripping, beautifully acted film, ruined by its dull ending.")
     assert summary(explanation).startswith("NEGATIVE, mostly because of dull (6")
     assert "% of the variation) and ruined" in summary(explanation)
-    other = summary(explanation.for_label("POSITIVE"))
+    other = summary(explanation.for_target("POSITIVE"))
     assert other.startswith("for POSITIVE: beautifully")
     assert "against it: dull" in other
     assert str(explanation.flip) == "without dull: POSITIVE 0.69"
@@ -322,7 +322,7 @@ def test_groups_do_not_depend_on_the_label_that_is_looked_at() -> None:
         for label, word in own.items():
             looked_at = explainer(" ".join(words), budget=60, seed=seed, target=label)
             assert looked_at.words == plain.words
-            assert replace(plain.for_label(label), cost=looked_at.cost) == looked_at
+            assert replace(plain.for_target(label), cost=looked_at.cost) == looked_at
             assert word in looked_at.top(1)[0].word.split()
             assert looked_at.top(1)[0].shared_by < 50, "opened for every label"
 

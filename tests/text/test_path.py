@@ -53,12 +53,12 @@ def test_the_path_belongs_to_the_decision_whatever_label_is_explained() -> None:
         explainer(TEXT, budget=100, **chosen)
         for chosen in ({}, {"target": "no"}, {"targets": ["no"]})
     )
-    assert plain.path == other.path == plain.for_label("no").path
+    assert plain.path == other.path == plain.for_target("no").path
     assert one.path is not None
     assert plain.path is not None
     assert one.path.label == "yes"
     assert [s.words for s in one.path.steps] == [s.words for s in plain.path.steps]
-    same = replace(plain.for_label("no"), cost=other.cost)
+    same = replace(plain.for_target("no"), cost=other.cost)
     assert same == other, "one question, one answer"
 
 

@@ -94,7 +94,7 @@ def explain(
         with report_warnings(quiet=quiet):
             explanation = model.explainer(quiet=quiet)(content, **arguments)
         if against is not None:
-            explanation = explanation.contrast(explanation.label, against)
+            explanation = explanation.contrast(explanation.target, against)
         for file in filter(None, (html, png)):
             explanation.save(file)
     except EXPECTED as error:

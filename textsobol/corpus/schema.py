@@ -53,7 +53,7 @@ def _arrow_schema() -> pyarrow.Schema:
             "text": text,
             "text_pair": text,
             "prediction": text,
-            "label": text,
+            "target": text,
             "probabilities": probabilities,
             "words": pa.list_(word),
             "pairs": pa.list_(pair),
@@ -80,7 +80,7 @@ def make_row(item: Item, explanation: TextExplanation | None, error: str | None)
     return {
         **row,
         "prediction": data["prediction"]["label"],
-        "label": data["label"],
+        "target": data["target"],
         "probabilities": _list_by_label(data["prediction"]["probabilities"], "probability"),
         "words": [{**word, "scores": _list_by_label(word["scores"])} for word in data["words"]],
         "pairs": [{**pair, "scores": _list_by_label(pair["scores"])} for pair in data["pairs"]],
@@ -104,7 +104,7 @@ def read_row(row: Mapping[str, Any]) -> TextExplanation:
     data = {
         "schema": SCHEMA,
         "text": row["text"] if pair is None else [row["text"], pair],
-        "label": row["label"],
+        "target": row["target"],
         "prediction": {"probabilities": _map_by_label(row["probabilities"], "probability")},
         "words": [{**word, "scores": _map_by_label(word["scores"])} for word in row["words"]],
         "pairs": [{**pair, "scores": _map_by_label(pair["scores"])} for pair in row["pairs"]],

@@ -125,7 +125,7 @@ def remote(
         [[1.0, 1.0], [2.0, 0.0]]
         >>> from textsobol import TextExplainer
         >>> explanation = TextExplainer(model, label_names=["praise", "topic"])("a good film")
-        >>> explanation.for_label("topic").top(1)[0].word, explanation.cost["calls"]
+        >>> explanation.for_target("topic").top(1)[0].word, explanation.cost["calls"]
         ('film', 8)
     """
     if cache is not None and name is None:

@@ -168,7 +168,7 @@ class ImageExplainer:
             regions=model.regions,
             scores=_region_scores(found, model.labels),
             probabilities=model.probabilities,
-            label=target,
+            target=target,
             cost={
                 "forwarded": model.cost.rows + found.passes,
                 "seconds": time.perf_counter() - start,

@@ -56,7 +56,7 @@ class ImageExplanation:
         regions: which pixels belong together, in the size that the model sees.
         scores: by label.
         probabilities: what the classifier says of the whole picture, by label.
-        label: the label that is explained.
+        target: the label that is explained.
         cost: forward passes, seconds.
         settings: model, method and everything else that made this explanation.
     """
@@ -65,7 +65,7 @@ class ImageExplanation:
     regions: Regions
     scores: Mapping[str, RegionScores]
     probabilities: Mapping[str, float]
-    label: str
+    target: str
     cost: Mapping[str, float]
     settings: Mapping[str, Any]
 
@@ -75,13 +75,13 @@ class ImageExplanation:
         return max(self.probabilities, key=lambda label: self.probabilities[label])
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def targets(self) -> tuple[str, ...]:
         """The labels that were analysed."""
         return tuple(self.scores)
 
-    def for_label(self, name: str) -> ImageExplanation:
+    def for_target(self, name: str) -> ImageExplanation:
         """The same explanation for another label."""
-        return replace(self, label=checked_label(name, self.labels, self.probabilities))
+        return replace(self, target=checked_label(name, self.targets, self.probabilities))
 
     def map(self, kind: str = "score", *, size: str = "grid") -> Floats:
         """The map of the label that is explained.
@@ -91,7 +91,7 @@ class ImageExplanation:
             size: ``grid``: a number for every cell (pixels, for segments); ``image``: smoothly
                 upsampled to the picture that the model sees.
         """
-        values = self.scores[self.label].of_kind(kind)
+        values = self.scores[self.target].of_kind(kind)
         if size not in ("grid", "image"):
             raise ValueError(f"unknown size {size!r}; known: grid, image")
         return self.regions.as_map(values) if size == "grid" else self.regions.as_picture(values)
@@ -106,7 +106,7 @@ class ImageExplanation:
         return {
             "schema": SCHEMA,
             "prediction": {"label": self.prediction, "probabilities": dict(self.probabilities)},
-            "label": self.label,
+            "target": self.target,
             "grid": None if grid is None else list(grid),
             "upsampling": self.regions.upsampling,
             "size": list(self.regions.of_pixel.shape),
@@ -168,7 +168,7 @@ class ImageExplanation:
             regions=_read_regions(data, segments),
             scores={label: _read_scores(own) for label, own in data["scores"].items()},
             probabilities=data["prediction"]["probabilities"],
-            label=data["label"],
+            target=data["target"],
             cost=data["cost"],
             settings=data["settings"],
         )
@@ -197,7 +197,7 @@ class ImageExplanation:
         down, across = np.unravel_index(int(np.argmax(values)), values.shape)
         place = "row, column" if self.regions.grid else "pixel"
         return (
-            f"ImageExplanation({self.label} {self.probabilities[self.label]:.3f}: strongest at "
+            f"ImageExplanation({self.target} {self.probabilities[self.target]:.3f}: strongest at "
             f"{place} ({down}, {across}); {self.regions.number} regions)"
         )
 

@@ -34,10 +34,10 @@ def rank_correlation(
         >>> round(rank_correlation(explanation, explanation), 6)
         1.0
     """
-    label = one.label if label is None else label
+    label = one.target if label is None else label
     if one.text != other.text:
         raise ValueError("the explanations are of different texts")
-    if label not in one.labels or label not in other.labels:
+    if label not in one.targets or label not in other.targets:
         raise ValueError(f"label {label!r} was not analysed in both explanations")
     scores = [
         {(w.part, w.start, w.end): w.scores[label].score for w in each.words if label in w.scores}

@@ -88,8 +88,8 @@ def _draw(figure: Figure, explanation: ImageExplanation, kinds: Sequence[str]) -
     figure.set_size_inches(_SIDE * (len(kinds) + 1), _SIDE * min(2.0, height / width) + 0.5)
     panels = figure.subplots(1, len(kinds) + 1, squeeze=False)[0]
     _draw_image(panels[0], explanation)
-    value = explanation.probabilities[explanation.label]
-    title = f"{one_line(explanation.label)} {value:.3f}"
+    value = explanation.probabilities[explanation.target]
+    title = f"{one_line(explanation.target)} {value:.3f}"
     panels[0].set_title(title, fontsize="medium", parse_math=False)
     for axes, kind in zip(panels[1:], kinds, strict=True):
         _draw_map(axes, explanation, kind)

@@ -38,11 +38,11 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     first = compared[0]
     if any(other.text != first.text for other in compared):
         raise ValueError("a comparison is of one text; save_report shows many")
-    common = [label for label in first.labels if all(label in e.labels for e in compared)]
+    common = [label for label in first.targets if all(label in e.targets for e in compared)]
     if not common:
         raise ValueError("the explanations have no label in common")
-    target = first.label if first.label in common else common[0]
-    compared = [explanation.for_label(target) for explanation in compared]
+    target = first.target if first.target in common else common[0]
+    compared = [explanation.for_target(target) for explanation in compared]
     # Scores are only comparable within a method.
     strongest: dict[Any, float] = {}
     for each in compared:

@@ -114,7 +114,7 @@ def _pick_words(explanation: TextExplanation, top: int) -> list[WordScore]:
 
 def _list_texts(explanation: TextExplanation, words: Sequence[WordScore]) -> list[str]:
     names = [word.name for word in words]
-    return [_one_line(t) for t in (*names, *explanation.probabilities, explanation.label)]
+    return [_one_line(t) for t in (*names, *explanation.probabilities, explanation.target)]
 
 
 def _draw(
@@ -160,9 +160,9 @@ def _draw_words(
     if not any(scores) and not with_interval:
         axes.set_xlim(-1, 1)
     axes.set_xlabel(_axis_label(explanation, bool(with_interval)))
-    head = fonts.replace_missing(_one_line(explanation.label))
+    head = fonts.replace_missing(_one_line(explanation.target))
     if not is_contrast(explanation):
-        head += f" {explanation.probabilities[explanation.label]:.3f}"
+        head += f" {explanation.probabilities[explanation.target]:.3f}"
     tail = "for (blue) and against (orange)" if is_signed(explanation) else "that matter"
     title = _wrap_title(f"{head}:", f"words {tail}", _TITLE)
     axes.set_title(title, fontsize="medium", **fonts.style)

@@ -43,7 +43,7 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
         >>> print(summary(explainer("a dull, dull film with fine music")))
         bad, mostly because of dull (1) (50 % of the variation) and dull (2)
     """
-    label = one_line(explanation.label)
+    label = one_line(explanation.target)
     scored = [word for word in explanation.words if word.status == "scored"]
     if len(scored) > 1 and scored[0].shared_by == len(scored):  # all words are one group
         return f"{label}: the budget is too small to tell the words apart"
@@ -51,7 +51,7 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
     named_for, named_against = (_join_names(words, mark) for words in (words_for, words_against))
     if not (words_for or words_against):
         return f"{label}: {_describe_undirected(explanation, mark)}"
-    if explanation.settings.get("contrast", [explanation.label])[0] != explanation.prediction:
+    if explanation.settings.get("contrast", [explanation.target])[0] != explanation.prediction:
         sides = (f"for {label}", named_for), ("against it", named_against)
         return "; ".join(f"{name}: {named}" for name, named in sides if named)
     if not words_for:

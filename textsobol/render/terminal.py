@@ -36,7 +36,7 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
     console.print()
     console.print(_highlight(explanation), soft_wrap=True)
     if console.is_terminal and is_signed(explanation):
-        target = (f" {one_line(explanation.label)}, ", "dim")
+        target = (f" {one_line(explanation.target)}, ", "dim")
         sides = (" for ", _style(1.0)), target, (" against ", _style(-1.0)), (" it", "dim")
         console.print(Text.assemble(" ", *sides))
     console.print()
@@ -88,7 +88,7 @@ def show_picture(explanation: ImageExplanation, console: Console) -> None:
         console.print(line)
     note = f" tenths of the strongest score, {strongest:.3f}"
     if explanation.settings["signed"]:
-        note += f"; + for {one_line(explanation.label)}, - against it"
+        note += f"; + for {one_line(explanation.target)}, - against it"
     for text in (note, _footer(explanation)):
         console.print(text, style="dim", highlight=False, markup=False, emoji=False)
 
@@ -164,7 +164,7 @@ def _footer(explanation: TextExplanation | ImageExplanation) -> str:
 
 def _describe_pairs(explanation: TextExplanation) -> list[str]:
     """The strongest interactions of two words whose interval excludes 0."""
-    label, names, unit = explanation.label, explanation.names, unit_of(explanation)
+    label, names, unit = explanation.target, explanation.names, unit_of(explanation)
     scores = [(pair, pair.scores[label]) for pair in explanation.pairs if label in pair.scores]
     clear = [(pair, score) for pair, score in scores if score.low > 0 or score.high < 0]
     if scores and not clear:
@@ -182,8 +182,8 @@ def _headline(explanation: TextExplanation | ImageExplanation, noun: str = "word
     values += ", ..." if len(ranked) > 5 else ""
     line = Text(one_line(explanation.prediction), style="bold")
     line.append(f"  ({values})", style="not bold")
-    if explanation.label != explanation.prediction:
-        line.append(f"  {noun} for and against {one_line(explanation.label)}", style="not bold")
+    if explanation.target != explanation.prediction:
+        line.append(f"  {noun} for and against {one_line(explanation.target)}", style="not bold")
     return line
 
 

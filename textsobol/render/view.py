@@ -113,7 +113,7 @@ def is_share(explanation: TextExplanation) -> bool:
 
 def is_contrast(explanation: TextExplanation) -> bool:
     """Whether two labels are compared: their difference has no probability."""
-    return explanation.label not in explanation.probabilities
+    return explanation.target not in explanation.probabilities
 
 
 def format_signed(value: float, digits: int = 3) -> str:
@@ -144,7 +144,7 @@ def unit_of(explanation: TextExplanation) -> str:
 
 def _sums_sentence(explanation: TextExplanation) -> str | None:
     """How the label's log-odds add up."""
-    sums = explanation.sums.get(explanation.label)
+    sums = explanation.sums.get(explanation.target)
     if sums is None:
         return None
     value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
@@ -214,15 +214,15 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         most_labels: how many labels get numbers, the likeliest first; by default all.
     """
     ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
-    likeliest = [label for label, _ in ranked if label in explanation.labels][:most_labels]
-    if explanation.label not in likeliest:
-        likeliest.append(explanation.label)
-    labels = [(explanation.label, None)] if is_contrast(explanation) else ranked
+    likeliest = [label for label, _ in ranked if label in explanation.targets][:most_labels]
+    if explanation.target not in likeliest:
+        likeliest.append(explanation.target)
+    labels = [(explanation.target, None)] if is_contrast(explanation) else ranked
     scored = [word for word in explanation.words if word.status == "scored"]
     path = explanation.path
     return {
         "labels": [[clean(name), value] for name, value in labels],
-        "label": clean(explanation.label),
+        "label": clean(explanation.target),
         "prediction": clean(explanation.prediction),
         "unit": unit_of(explanation),
         "method": explanation.settings.get("method", ""),
@@ -234,7 +234,8 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "sharedBy": [word.shared_by for word in scored] if count_grouped(explanation) else [],
         "numbers": _pack_labels(scored, likeliest),
         "sentences": [
-            [clean(label), make_sentences(replace(explanation, label=label))] for label in likeliest
+            [clean(label), make_sentences(replace(explanation, target=label))]
+            for label in likeliest
         ],
         "pairs": [
             [

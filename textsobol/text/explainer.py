@@ -253,7 +253,7 @@ class TextExplainer:
         self,
         model: MaskedTextModel,
         found: Attribution,
-        label: str,
+        target: str,
         start: float,
         made: Mapping[str, Any],
     ) -> TextExplanation:
@@ -261,7 +261,7 @@ class TextExplainer:
             text=model.text,
             words=make_word_records(model.words, model.labels, found),
             probabilities=model.probabilities,
-            label=label,
+            target=target,
             cost={
                 **count_masks(found),
                 "forwarded": model.cost.rows + found.passes,

@@ -35,7 +35,7 @@ class TextExplanation:
         text: the text, or the two texts of a pair.
         words: all words in the order of the text.
         probabilities: what the classifier says of the whole text, by label.
-        label: the label that is explained: the predicted one, unless another was chosen.
+        target: the label that is explained: the predicted one, unless another was chosen.
         cost: masks, distinct masks, forward passes, share of padding, seconds.
         settings: model, method and everything else that made this explanation.
         pairs: words that were analysed together, if ``interactions`` were requested.
@@ -49,7 +49,7 @@ class TextExplanation:
     text: str | tuple[str, str]
     words: tuple[Word, ...]
     probabilities: Mapping[str, float]
-    label: str
+    target: str
     cost: Mapping[str, float]
     settings: Mapping[str, Any]
     pairs: tuple[WordPair, ...] = ()
@@ -69,7 +69,7 @@ class TextExplanation:
         return max(self.probabilities, key=lambda label: self.probabilities[label])
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def targets(self) -> tuple[str, ...]:
         """The labels that were analysed."""
         scored = [word for word in self.words if word.status == "scored"]
         return tuple(scored[0].scores) if scored else ()
@@ -111,19 +111,19 @@ class TextExplanation:
 
     @property
     def _sums(self) -> Sums:
-        if self.label not in self.sums:
+        if self.target not in self.sums:
             raise ValueError(
                 f"method {self.settings.get('method')!r} does not say how scores add up; "
                 f"method='sobol' does"
             )
-        return self.sums[self.label]
+        return self.sums[self.target]
 
     @property
     def advice(self) -> str | None:
         """How to settle which words are the strongest, five at most, where that is open."""
-        if self.label not in self.advised:
+        if self.target not in self.advised:
             return None
-        passes = self.advised[self.label]
+        passes = self.advised[self.target]
         if passes is None:
             return "which words are the strongest is too close to call, even with many more passes"
         how = f"budget={passes}" + ("" if "precision" in self.settings else ", or precision=0.95")
@@ -132,9 +132,9 @@ class TextExplanation:
             f"should settle it, or come close ({how})"
         )
 
-    def for_label(self, name: str) -> TextExplanation:
+    def for_target(self, name: str) -> TextExplanation:
         """The same explanation for another label, from the same masks."""
-        return replace(self, label=checked_label(name, self.labels, self.probabilities))
+        return replace(self, target=checked_label(name, self.targets, self.probabilities))
 
     def contrast(self, label: str, other: str) -> TextExplanation:
         """Why one label and not the other: scores of the difference of their log-odds.
@@ -156,7 +156,7 @@ class TextExplanation:
             [('goal', 0.5), ('vote', -0.5)]
         """
         for name in (label, other):
-            checked_label(name, self.labels, self.probabilities)
+            checked_label(name, self.targets, self.probabilities)
         if label == other:
             raise ValueError(f"contrast needs two different labels, not {label!r} twice")
         found = self.evidence
@@ -165,7 +165,7 @@ class TextExplanation:
                 "contrast needs the scored masks, which only an explanation by method='sobol' has, "
                 "and which are not saved: explain the text again"
             )
-        indices = found.indices.contrast(self.labels.index(label), self.labels.index(other))
+        indices = found.indices.contrast(self.targets.index(label), self.targets.index(other))
         found = replace(found, indices=indices)
         name = f"{label} rather than {other}"
         value = self.sums[label].value - self.sums[other].value
@@ -173,7 +173,7 @@ class TextExplanation:
         return replace(
             self,
             words=make_word_records(bare, [name], found),
-            label=name,
+            target=name,
             pairs=(),
             sums=compute_sums([name], indices, np.array([value])),
             advised=advise_passes([name], found),
@@ -183,7 +183,7 @@ class TextExplanation:
 
     def score_of(self, word: Word) -> Measures:
         """What a word did to the label that is explained."""
-        return word.scores.get(self.label, Measures())
+        return word.scores.get(self.target, Measures())
 
     @property
     def ranking(self) -> list[int]:
@@ -222,7 +222,7 @@ class TextExplanation:
             yield WordScore(
                 **vars(self.score_of(first)),
                 word=text, name=name, start=first.start, end=last.end, part=first.part,
-                label=self.label, shared_by=first.shared_by,
+                label=self.target, shared_by=first.shared_by,
             )  # fmt: skip
 
     def _group(self) -> dict[int, list[int]]:
@@ -291,7 +291,7 @@ class TextExplanation:
              "part": word.part, "status": word.status, "shared_by": word.shared_by,
              "label": label, **asdict(word.scores.get(label, Measures()))}
             for word, name in zip(self.words, self.names, strict=True)
-            for label in self.labels
+            for label in self.targets
         ]  # fmt: skip
         return pandas.DataFrame(rows)
 
@@ -323,7 +323,7 @@ class TextExplanation:
         n_scored = sum(word.status == "scored" for word in self.words)
         top = ", ".join(f"{each.name} {each.score:+.3f}" for each in self.top(3))
         more = ", ..." if n_scored > 3 else ""
-        return f"TextExplanation({self.label}: {top}{more}; {n_scored} words scored)"
+        return f"TextExplanation({self.target}: {top}{more}; {n_scored} words scored)"
 
     def _repr_html_(self) -> str:
         from textsobol.render.page import notebook_html
