@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from textsobol.sobol.arrays import Array, Floats
 
 
+_LARGEST_SCORE = 1e60  # fourth powers of it, which standard errors take, are still finite
+
+
 def run(steps: Steps[T], tick: Tick = lambda _: None) -> T:
     """The result of a generator."""
     *_, last = stream(steps, tick)
@@ -273,9 +276,11 @@ class _Pending:
         ledger.n_asked += len(self._keys)
 
     def _check(self, outputs: Floats) -> None:
-        wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+        wrong = np.flatnonzero(~(np.abs(outputs) < _LARGEST_SCORE).all(axis=1))
         if wrong.size:
-            said = f"the classifier returned {outputs[wrong[0]]}; scores must be finite"
+            is_finite = np.isfinite(outputs[wrong[0]]).all()
+            must = f"smaller than {_LARGEST_SCORE:.0e}" if is_finite else "finite"
+            said = f"the classifier returned {outputs[wrong[0]]}; scores must be {must}"
             mask = self._masks[self._fresh_rows[wrong[0]]]
             raise self.model.name_error(BlackBoxError(said, mask))
 

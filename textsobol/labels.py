@@ -19,7 +19,7 @@ def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int
     """Numbers of the labels asked for; all of them by default."""
     if asked is None:
         return list(range(len(known)))
-    asked = [asked] if isinstance(asked, str) else list(asked)
+    asked = [asked] if isinstance(asked, str) else list(map(str, asked))
     unknown = [label for label in asked if label not in known]
     if unknown or not asked:
         raise ValueError(
@@ -34,6 +34,7 @@ def checked_label(
     """The label to look at; by default the likeliest of those analysed."""
     if asked is None:
         return max(analysed, key=lambda label: probabilities[label])
+    asked = str(asked)  # the labels 0 and 1 of a function are numbers to its author
     if asked not in analysed:
         reason = "was not analysed" if asked in probabilities else "is not known"
         raise ValueError(f"label {asked!r} {reason}; analysed: {', '.join(analysed)}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 
 from textsobol.sobol.arrays import Floats
 
@@ -14,6 +14,39 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SCORES = ("logit", "probability", "output")
+# Single precision cannot hold 1 minus a smaller probability, so log-odds end there.
+LEAST_PROBABILITY = 1e-7
+
+
+def copy_scores(returned: Any) -> Floats:
+    """What a user's function returned, as a copy: the function may reuse its array.
+
+    Raises:
+        TypeError: when it holds something else than real numbers.
+
+    Example:
+        >>> copy_scores([1, True, 0.5])
+        array([1. , 1. , 0.5])
+    """
+    if hasattr(returned, "detach"):
+        returned = returned.detach().cpu()
+        if returned.is_floating_point():
+            returned = returned.double()
+        returned = returned.numpy()
+    if np.iscomplexobj(returned):
+        raise TypeError("complex numbers are no scores")
+    return np.array(returned, dtype=float)
+
+
+def to_log_odds(probabilities: Floats) -> Floats:
+    """Log-odds of probabilities ``(rows, labels)``, so that ``sigmoid`` gives them back."""
+    is_share = ((probabilities >= 0) & (probabilities <= 1)).all(axis=1)
+    if not is_share.all():
+        raise ValueError(
+            f"the classifier returned {probabilities[np.argmin(is_share)]}, which are no "
+            f"probabilities; leave out score=, and they are analysed as they are"
+        )
+    return np.asarray(logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 
 def compute_probabilities(outputs: Floats, activation: str) -> Floats:

@@ -11,7 +11,7 @@ import pytest
 
 from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.cli.expand import read_attributes
-from textsobol.methods import METHODS, TEXT_METHODS
+from textsobol.methods import METHODS, TEXT_METHODS, Lime, Rise
 from textsobol.text.inputs import default_budget
 
 pytestmark = [
@@ -196,3 +196,10 @@ def test_every_method_explains_a_function_but_for_white_boxes() -> None:
         elif name != "random":
             scores = [w.scores["0"].score for w in explainer("a good bad film", method=name).words]
             assert int(np.argmax(scores)) == 1
+
+
+def test_options_that_were_chosen_are_recorded(explainer: TextExplainer) -> None:
+    assert explainer(TEXT, method=Lime(kernel_width=3.0)).settings["kernel_width"] == 3.0
+    assert explainer(TEXT, method=Rise(keep=0.9)).settings["keep"] == 0.9
+    assert explainer(TEXT, method=Sobol(path=False)).settings["path"] is False
+    assert "kernel_width" not in explainer(TEXT, method="lime").settings

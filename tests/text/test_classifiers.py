@@ -259,7 +259,7 @@ def test_arguments_that_do_not_apply_are_refused() -> None:
     with pytest.raises(ValueError, match="tokenizer= goes with a model"):
         TextExplainer(pipe_of(model, tok), tok)
     for labels in ("pos", ["a", "a"]):
-        with pytest.raises(ValueError, match="labels must be a list of different names"):
+        with pytest.raises(ValueError, match="label_names must be a list of different names"):
             TextExplainer(lambda texts: [[0.0, 1.0]], label_names=labels)
     with pytest.raises(ValueError, match="without a transformers config"):
         TextExplainer(torch.nn.Linear(2, 2), tok)

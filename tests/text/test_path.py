@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.text.tiny import counting_bert, tokenizer
 from textsobol import BlackBoxError, Sobol, TextExplainer, TextExplanation
 from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Attribution
@@ -388,3 +389,11 @@ def test_of_a_no_the_lowest_step_is_the_one_nearest_to_a_yes() -> None:
     assert path.lowest.probabilities["0"] == max(shares) > explanation.probabilities["0"]
     assert path.lowest == path.steps[-1]
     assert TextExplanation.from_dict(explanation.to_dict()).path == path
+
+
+def test_a_group_across_a_pair_has_its_place_in_the_first_text() -> None:
+    explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
+    pair = ("a good good film with a plot", "the ending is bad")
+    for budget in (2, 3, 5, 7):
+        for each in explainer(pair, budget=budget).top(20):
+            assert 0 <= each.start < each.end <= len(pair[each.part])

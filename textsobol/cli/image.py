@@ -67,6 +67,10 @@ def image(
     perturbation: Annotated[
         str, typer.Option(help="What happens to a cell left out: inpaint, blur, amplitude.")
     ] = "inpaint",
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that comes with the model."),
+    ] = False,
     batch: Annotated[
         int | None,
         typer.Option(help="Pictures that are forwarded together.", show_default="few on a CPU"),
@@ -116,7 +120,12 @@ def image(
 
         with report_warnings(quiet=quiet):
             explainer = ImageExplainer(
-                model, grid=(grid, grid), perturbation=perturbation, batch=batch, progress=not quiet
+                model,
+                grid=(grid, grid),
+                perturbation=perturbation,
+                batch=batch,
+                trust_remote_code=trust_remote_code,
+                progress=not quiet,
             )
             explanation = explainer(picture, target=target, method=chosen, budget=budget, seed=seed)
         if out is not None:

@@ -75,6 +75,10 @@ class ModelOptions:
     score: Annotated[
         Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
     ] = Score.logit
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that comes with the model."),
+    ] = False
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -141,6 +145,7 @@ class ModelOptions:
             perturbation=self.perturbation,
             score=self.score.value,
             ignore=self.ignore.split(",") if self.ignore and is_list else self.ignore,
+            trust_remote_code=self.trust_remote_code,
             progress=not quiet,
         )
 

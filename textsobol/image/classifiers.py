@@ -12,6 +12,7 @@ import numpy as np
 
 from textsobol.image.pictures import as_photo, as_tensor
 from textsobol.inference import in_evaluation, is_out_of_memory
+from textsobol.outputs import copy_scores, to_log_odds
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
@@ -98,15 +99,14 @@ class ImageFunction:
     def outputs(self, pictures: Tensor) -> Floats:
         """What the function returns, as an array ``(rows, labels)``."""
         returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
-        if hasattr(returned, "detach"):
-            returned = returned.detach().float().cpu().numpy()
-        scores = np.asarray(returned, dtype=float)
+        scores = copy_scores(returned)
         if scores.ndim not in (1, 2) or len(scores) != len(pictures):
             raise ValueError(
                 f"the classifier returned shape {scores.shape} for {len(pictures)} pictures; it "
                 f"must return (pictures,) or (pictures, labels)"
             )
-        return scores.reshape(len(scores), -1)
+        scores = scores.reshape(len(scores), -1)
+        return scores if self.activation == "none" else to_log_odds(scores)
 
     def labels(self, n_outputs: int) -> list[str]:
         """The names given, or numbers."""
@@ -122,12 +122,14 @@ def as_image_classifier(
     labels: Sequence[str] | None,
     preprocess: Callable[[Any], Any] | None,
     activation: str,
+    trust_remote_code: bool = False,
+    score: str | None = None,
 ) -> ImageClassifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
     import torch
 
     if isinstance(model, str | PathLike):
-        model = _load(model)
+        model = _load(model, trust_remote_code=trust_remote_code)
     if hasattr(model, "image_processor") and hasattr(model, "model"):  # a pipeline
         processor = model.image_processor
 
@@ -142,14 +144,15 @@ def as_image_classifier(
         return TorchClassifier(model, activation, _get_name(model), labels, preprocess)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
-        return ImageFunction(model, name, labels)
+        is_probability = score in ("logit", "probability")
+        return ImageFunction(model, name, labels, "sigmoid" if is_probability else "none")
     raise TypeError(
         f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a path "
         f"or hub id, a torch module, or a function from a batch of pictures to scores"
     )
 
 
-def _load(path: str | PathLike[str]) -> Any:
+def _load(path: str | PathLike[str], *, trust_remote_code: bool) -> Any:
     """The pipeline of a directory or hub id."""
     from transformers import pipeline
 
@@ -158,7 +161,7 @@ def _load(path: str | PathLike[str]) -> Any:
     if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
         raise ValueError(f"{problem} there is no such directory")
     try:
-        return pipeline("image-classification", model=path)
+        return pipeline("image-classification", model=path, trust_remote_code=trust_remote_code)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ValueError(
             f"{problem} {str(error).strip().splitlines()[0]} Give a directory written by "
@@ -173,7 +176,7 @@ def _name_labels(
         return [str(known.get(k, k)) for k in range(n_outputs)]
     if len(names) != n_outputs:
         raise ValueError(f"{len(names)} labels were named, but the model gives {n_outputs} scores")
-    return list(names)
+    return list(map(str, names))
 
 
 def _get_name(model: Any) -> str:

@@ -15,7 +15,7 @@ from textsobol.image.pictures import load_picture, show_prepared
 from textsobol.image.regions import Regions, make_grid, make_segments
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, Method, Scale, find_method
-from textsobol.methods.method import record
+from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
@@ -44,12 +44,14 @@ class ImageExplainer:
         baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture), a number, one a channel, or
             a picture; in the numbers that the model takes.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
-            ``output``, the number before softmax, as in the paper; a function's scores are
-            analysed as they are.
+            ``output``, the number before softmax, as in the paper. By default the log-odds; a
+            function's scores are analysed as they are, unless ``logit`` or ``probability`` says
+            that they are probabilities.
         activation: how a module's outputs become probabilities: ``softmax``, ``sigmoid`` or
             ``none``.
         batch: pictures that are forwarded together; by default few of a module on a CPU, where
             large batches are slower, and 64 elsewhere.
+        trust_remote_code: run Python code that comes with a model; see SECURITY.md.
         progress: show a bar on work of more than about two seconds.
 
     Example:
@@ -71,23 +73,29 @@ class ImageExplainer:
         upsampling: str = "nearest",
         perturbation: str | Perturbation = "inpaint",
         baseline: Any = "zero",
-        score: str = "logit",
+        score: str | None = None,
         activation: str = "softmax",
         batch: int | None = None,
+        trust_remote_code: bool = False,
         progress: bool = True,
     ) -> None:
-        if score not in SCORES:
+        if score is not None and score not in SCORES:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch is not None and batch < 1:
             raise ValueError("batch must be at least 1")
         self._classifier = as_image_classifier(
-            model, labels=label_names, preprocess=preprocess, activation=activation
+            model,
+            labels=label_names,
+            preprocess=preprocess,
+            activation=activation,
+            trust_remote_code=trust_remote_code,
+            score=score,
         )
         self._grid = grid
         self._upsampling = upsampling
         self._perturbation = perturbation
         self._baseline = baseline
-        self._score = score
+        self._score = score or "logit"
         self._batch = batch
         self._progress = progress
 
@@ -148,6 +156,7 @@ class ImageExplainer:
     ) -> Steps[ImageExplanation]:
         """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
         start = time.perf_counter()
+        budget = check_call(budget, seed)
         method = find_method(method).for_pictures(has_budget=budget is not None)
         image = load_picture(image)
         # A map of pixels, unless larger regions are asked for.

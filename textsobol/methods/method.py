@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Problem
+from textsobol.sobol.checks import check_least, check_whole
 from textsobol.steps import Steps
 
 
@@ -115,18 +116,27 @@ class Method:
 
 def record(method: Method, found: Attribution, *, budget: int | None, seed: int) -> dict[str, Any]:
     """How scores were made and what they are, for an explanation's settings, in plain numbers."""
+    usual = type(method)().options()
+    chosen = {name: own for name, own in method.options().items() if own != usual[name]}
     settings = {
         "method": method.name,
         "quantity": method.quantity,
         "budget": budget,
         "seed": seed,
         "signed": found.is_signed,
+        **chosen,
         **found.settings,
     }
     return {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in settings.items()
     }
+
+
+def check_call(budget: Any, seed: Any) -> int | None:
+    """The budget as a plain number; refuses what is no budget or no seed."""
+    check_least("seed", seed, 0)
+    return None if budget is None else check_whole("budget", budget)
 
 
 def check_keep(keep: Any) -> None:

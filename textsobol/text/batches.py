@@ -34,7 +34,11 @@ class LogitRunner:
         # A model that does not know its pad token does not know where a padded text ends.
         self._is_alone = getattr(model.config, "pad_token_id", None) is None
         self._pad = tokenizer.pad_token_id
-        self._pads_left = tokenizer.padding_side == "left"
+        # On the right, whatever the tokenizer says: with padding on the left, models with absolute
+        # positions count from the wrong place and those that read the first token read padding.
+        # Only a model that reads the last one, as XLNet does, needs it on the left.
+        reads_last = getattr(model.config, "summary_type", None) == "last"
+        self._pads_left = reads_last and tokenizer.padding_side == "left"
         self._pad_type = int(getattr(tokenizer, "pad_token_type_id", 0) or 0)
         special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
         self._stand_in = next((token for token in special if token is not None), 0)

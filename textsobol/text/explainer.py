@@ -10,7 +10,7 @@ from typing import Any
 from textsobol.driver import run, stream
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution, Method, Scale, find_method
-from textsobol.methods.method import record
+from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
 from textsobol.provenance import versions
@@ -53,10 +53,13 @@ class TextExplainer:
         ignore: words that always stay and get no score: ``stopwords``, a list, or a function
             of a word.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
-            ``output``, the number before softmax. A function's scores are analysed as they are.
+            ``output``, the number before softmax. By default the log-odds; a function's scores
+            are analysed as they are, unless ``logit`` or ``probability`` says that they are
+            probabilities.
         batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
             models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
+        trust_remote_code: run Python code that comes with a model; see SECURITY.md.
         progress: show a bar on work of more than about two seconds.
 
     Example:
@@ -78,13 +81,14 @@ class TextExplainer:
         unit: str | Segmenter = "word",
         perturbation: str = "delete",
         ignore: Ignore | None = None,
-        score: str = "logit",
+        score: str | None = None,
         batch_tokens: int | None = None,
         batch_texts: int = 256,
+        trust_remote_code: bool = False,
         progress: bool = True,
         _token_path: bool = True,
     ) -> None:
-        if score not in SCORES:
+        if score is not None and score not in SCORES:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch_texts < 1 or (batch_tokens is not None and batch_tokens < 1):
             raise ValueError("batch_tokens and batch_texts must be at least 1")
@@ -96,13 +100,15 @@ class TextExplainer:
             batch_tokens=batch_tokens,
             batch_texts=batch_texts,
             token_path=_token_path,
+            trust_remote_code=trust_remote_code,
+            score=score,
         )
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
         self._ignore = ignore if ignore is None or isinstance(ignore, str) else _described(ignore)
-        self._score = score
+        self._score = score or "logit"
         self.progress = progress
 
     @property
@@ -214,7 +220,7 @@ class TextExplainer:
             expect: called with the number of masks that will be asked for.
         """
         start = time.perf_counter()
-        method = find_method(method).for_texts()
+        method, budget = find_method(method).for_texts(), check_call(budget, seed)
         model = self._mask(text)
         yield from model.predict(targets, target)
         target = checked_label(target, model.labels, model.probabilities)

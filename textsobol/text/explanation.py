@@ -215,13 +215,15 @@ class TextExplanation:
             members = groups[number]
             done.update(members)
             first, last = self.words[members[0]], self.words[members[-1]]
+            # A group that reaches into the second text of a pair has its place in the first.
+            end = max(self.words[k].end for k in members if self.words[k].part == first.part)
             text, name = first.text, names[number]
             if len(members) > 1:
-                whole = self.texts[first.part][first.start : last.end]
+                whole = self.texts[first.part][first.start : end]
                 name = text = whole if first.part == last.part else f"{first.text} ... {last.text}"
             yield WordScore(
                 **vars(self.score_of(first)),
-                word=text, name=name, start=first.start, end=last.end, part=first.part,
+                word=text, name=name, start=first.start, end=end, part=first.part,
                 label=self.target, shared_by=first.shared_by,
             )  # fmt: skip
 

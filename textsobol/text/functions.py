@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from textsobol.outputs import copy_scores, to_log_odds
 from textsobol.sobol.arrays import Floats
 from textsobol.steps import Forwarded, Tick
 from textsobol.text.classifiers import Prepared
@@ -21,9 +22,9 @@ class FunctionClassifier:
         label_names: names of the labels, or ``None``.
         name: the function's name in an explanation.
         batch_texts: maximum number of texts per call.
+        is_probability: whether its scores are probabilities, whose log-odds can be analysed.
     """
 
-    activation = "none"
     tokenizer = None
     passes = 1
 
@@ -33,9 +34,13 @@ class FunctionClassifier:
         label_names: Sequence[str] | None,
         name: str,
         batch_texts: int,
+        *,
+        is_probability: bool = False,
     ) -> None:
         self._function = function
-        self._label_names = None if label_names is None else list(label_names)
+        self._label_names = None if label_names is None else list(map(str, label_names))
+        self.activation = "sigmoid" if is_probability else "none"
+        self._is_probability = is_probability
         self.details: dict[str, Any] = (
             {} if label_names is None else {"label_names": self._label_names}
         )
@@ -87,7 +92,7 @@ class FunctionClassifier:
         if not is_finite.all():
             row = int(np.argmin(is_finite))
             raise ValueError(f"the classifier returned {scores[row]} for the text {texts[row]!r}")
-        return scores
+        return to_log_odds(scores) if self._is_probability else scores
 
     def _find_failing(self, texts: list[str]) -> str:
         """The first text that fails alone; the first of the batch if none does."""
@@ -100,14 +105,12 @@ class FunctionClassifier:
 
     def _read(self, returned: Any) -> Floats:
         """Scores ``(texts, labels)`` from what the function returned."""
-        if hasattr(returned, "detach"):
-            returned = returned.detach().float().cpu().numpy()
         if isinstance(returned, list) and returned and _is_answer(returned[0]):
             answers = [[answer] if isinstance(answer, dict) else answer for answer in returned]
             return np.array([self._sort_scores(answer) for answer in answers])
         must = "it must return scores (texts,) or (texts, labels)"
         try:
-            scores = np.asarray(returned, dtype=float)
+            scores = copy_scores(returned)
         except (TypeError, ValueError):
             kind = type(returned).__name__
             raise ValueError(
@@ -120,6 +123,9 @@ class FunctionClassifier:
     def _sort_scores(self, answer: Sequence[dict[str, Any]]) -> list[float]:
         """A text's scores in the order of the labels, which the first answer sets."""
         by_label = {str(one["label"]): float(one["score"]) for one in answer}
+        if len(by_label) < len(answer):
+            names = [str(one["label"]) for one in answer]
+            raise ValueError(f"the classifier returned a label twice: {', '.join(names)}")
         if self._label_names is None:
             self._label_names = sorted(by_label)
         if set(by_label) != set(self._label_names):

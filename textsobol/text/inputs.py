@@ -26,8 +26,9 @@ def checked_texts(text: Any) -> tuple[Text, list[str]]:
         text = (text["text"], text["text_pair"])
     if isinstance(text, list):
         raise ValueError("a list of texts goes to explainer.many(texts); a pair is a tuple")
-    parts = list(text) if isinstance(text, tuple) else [text]
-    if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
+    is_pair = isinstance(text, tuple)
+    parts = list(text) if is_pair else [text]
+    if len(parts) != 1 + is_pair or not all(isinstance(part, str) for part in parts):
         raise ValueError("a text is a string, or a pair of strings (premise, hypothesis)")
     for part in parts:
         if not part.strip():

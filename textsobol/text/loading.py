@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,43 +26,57 @@ def as_classifier(
     batch_tokens: int | None,
     batch_texts: int,
     token_path: bool = True,
+    trust_remote_code: bool = False,
+    score: str | None = None,
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
     model = BUNDLED if model is None else model
     if tokenizer is not None and not _is_torch_module(model):
         raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
     if isinstance(model, str | PathLike):
-        model = load_model(model)
+        model = load_model(model, trust_remote_code=trust_remote_code)
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
-    _check_names(labels=labels, candidate_labels=candidate_labels)
+    _check_names(label_names=labels, candidate_labels=candidate_labels)
     options = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
     if candidate_labels is not None:
         raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
     if _is_pipeline(model, "TextClassificationPipeline") and _has_own_steps(model):
-        name = _get_name(model.model)
-        return FunctionClassifier(lambda texts: model(texts, top_k=None), labels, name, batch_texts)
+        is_probability = (
+            _get_activation(model.model, model._postprocess_params.get("function_to_apply"))
+            != "none"
+        )
+        return FunctionClassifier(
+            partial(model, top_k=None), labels, _get_name(model.model), batch_texts,
+            is_probability=is_probability and score != "output",
+        )  # fmt: skip
     if _is_pipeline(model, "TextClassificationPipeline") or _is_torch_module(model):
         if labels is not None:
             raise ValueError(
-                "labels= names the scores of a function; a model has labels of its own"
+                "label_names= names the scores of a function; a model has labels of its own"
             )
         return _from_pipeline_or_model(model, tokenizer, options)
     if isinstance(model, Remote):
         return RemoteClassifier(model, labels)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
-        return FunctionClassifier(model, labels, name, batch_texts)
+        is_probability = score in ("logit", "probability")
+        return FunctionClassifier(model, labels, name, batch_texts, is_probability=is_probability)
     raise TypeError(
         f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a model "
         f"and its tokenizer, a path or hub id, or a function from a list of texts to scores"
     )
 
 
-def load_model(path: str | PathLike[str] | None = None) -> tuple[Any, Any]:
-    """A model and its tokenizer from a directory or the hub; by default the bundled ones."""
+def load_model(
+    path: str | PathLike[str] | None = None, *, trust_remote_code: bool = False
+) -> tuple[Any, Any]:
+    """A model and its tokenizer from a directory or the hub; by default the bundled ones.
+
+    Code that comes with a model is run only with ``trust_remote_code=True``.
+    """
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     import textsobol.models.bilstm  # noqa: F401  (registers the bundled model)
@@ -70,13 +85,19 @@ def load_model(path: str | PathLike[str] | None = None) -> tuple[Any, Any]:
     if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
         raise ValueError(f"cannot load a text classifier from {path!r}: there is no such directory")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path)
+        trusted = {"trust_remote_code": trust_remote_code}  # unset, transformers would ask
+        tokenizer = AutoTokenizer.from_pretrained(path, **trusted)
         with _hide_bar() if Path(path).is_dir() else nullcontext():  # a download keeps its bar
             model, info = AutoModelForSequenceClassification.from_pretrained(
-                path, output_loading_info=True
+                path, output_loading_info=True, **trusted
             )
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
+        if "trust_remote_code" in str(error):
+            raise ValueError(
+                f"{path!r} comes with Python code of its own, which is not run. If you trust it, "
+                f"give trust_remote_code=True (--trust-remote-code)"
+            ) from error
         raise ValueError(
             f"cannot load a text classifier from {path!r}: {reason} Give a directory written by "
             f"save_pretrained, or the id of a model on the hub"
@@ -120,9 +141,13 @@ def _has_own_steps(pipe: Any) -> bool:
     """Whether a subclass or parameters change what happens to a text: only the pipeline can."""
     plain = sys.modules["transformers"].TextClassificationPipeline
     steps = ("preprocess", "_forward", "postprocess")
-    return bool(set(pipe._preprocess_params) - {"truncation", "max_length"}) or any(
+    return bool(set(pipe._preprocess_params) - _HARMLESS) or any(
         getattr(type(pipe), step) is not getattr(plain, step) for step in steps
     )
+
+
+# Parameters of a pipeline's call that change how it runs, but not what it says of a text.
+_HARMLESS = {"truncation", "max_length", "padding", "return_all_scores", "return_tensors"}
 
 
 def _is_torch_module(model: Any) -> bool:

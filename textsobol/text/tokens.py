@@ -1,5 +1,6 @@
 """Token ids of masked texts, assembled from pieces instead of tokenized one by one."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from textsobol.inference import get_lock
 from textsobol.sobol.arrays import Array, Integers
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.words import Span
@@ -34,17 +36,19 @@ class Row:
 
 @contextmanager
 def keep_settings(tokenizer: Any) -> Iterator[None]:
-    """Restore the tokenizer's truncation and padding, which a call changes."""
+    """Restore the truncation and padding that a call changes; threads take turns."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         yield
         return
-    truncation, padding = backend.truncation, backend.padding
-    try:
-        yield
-    finally:
-        backend.no_truncation() if truncation is None else backend.enable_truncation(**truncation)
-        backend.no_padding() if padding is None else backend.enable_padding(**padding)
+    with get_lock(tokenizer):
+        truncation, padding = backend.truncation, backend.padding
+        try:
+            yield
+        finally:
+            is_cut, is_padded = truncation is not None, padding is not None
+            backend.enable_truncation(**truncation) if is_cut else backend.no_truncation()
+            backend.enable_padding(**padding) if is_padded else backend.no_padding()
 
 
 def encode(tokenizer: Any, *texts: Sequence[str]) -> list[Row]:
@@ -80,10 +84,9 @@ def find_owners(
     first = np.cumsum([0, *map(len, spans)])
     for token, ((start, end), part) in enumerate(zip(offsets, parts, strict=True)):
         own = () if part is None else spans[part]
-        for number, (word_start, word_end) in enumerate(own):
-            if start < word_end and end > word_start:
-                owners[token] = first[part] + number
-                break
+        number = bisect_right(own, start, key=lambda span: span[1])  # the first that ends later
+        if number < len(own) and end > own[number][0]:
+            owners[token] = first[part] + number
     return owners
 
 

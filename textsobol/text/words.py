@@ -5,6 +5,7 @@ the spans is not a feature and always stays.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import regex
@@ -26,13 +27,15 @@ _WORD = regex.compile(
 )
 # Western sentences end before a space; full-width stops need none.
 _SENTENCE_END = regex.compile(
-    r"(?:[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)"
-    r"|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*)|(?:\n\s*)+"
+    # From the first stop of a run, without backtracking: else a long run takes quadratic time.
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]]*+(?=\s|$)"
+    r"|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|\n\s*"
 )
 _ABBREVIATION = regex.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|Prof|Jr|Sr|No)|\b\p{Lu})\.$"
 )
-_PARAGRAPH_BREAK = regex.compile(r"\s*(?:\n\s*\n|(?:<br\s*/?>\s*){2,})\s*", regex.IGNORECASE)
+_LONGEST_ABBREVIATION = 8  # characters, with a margin
+_PARAGRAPH_BREAK = regex.compile(r"\n\s*\n|(?:<br\s*/?>\s*){2,}", regex.IGNORECASE)
 
 STOP_WORDS = frozenset(
     """
@@ -72,7 +75,8 @@ def find_sentences(text: str) -> list[Span]:
     """
     cuts = [0]
     for match in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATION.search(text, cuts[-1], match.end()):
+        start = max(cuts[-1], match.end() - _LONGEST_ABBREVIATION)
+        if not _ABBREVIATION.search(text, start, match.end()):
             cuts.append(match.end())
     return _trim(text, zip(cuts, [*cuts[1:], len(text)], strict=True))
 
@@ -88,18 +92,16 @@ def tokenizer_segmenter(tokenizer: Any) -> Segmenter:
     """Segments into the words that a tokenizer finds before it cuts them into tokens."""
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("unit='token' needs a fast tokenizer; use unit='word'")
+    return partial(_segment_by_tokenizer, tokenizer)
 
-    def segment(text: str) -> list[Span]:
-        encoding = tokenizer(
-            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )
-        spans: dict[int, Span] = {}
-        for word, (start, end) in zip(encoding.word_ids(), encoding["offset_mapping"], strict=True):
-            first, last = spans.get(word, (start, end))
-            spans[word] = (min(first, start), max(last, end))
-        return _trim(text, (spans[word] for word in sorted(spans)))
 
-    return segment
+def _segment_by_tokenizer(tokenizer: Any, text: str) -> list[Span]:
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    spans: dict[int, Span] = {}
+    for word, (start, end) in zip(encoding.word_ids(), encoding["offset_mapping"], strict=True):
+        first, last = spans.get(word, (start, end))
+        spans[word] = (min(first, start), max(last, end))
+    return _trim(text, (spans[word] for word in sorted(spans)))
 
 
 def spacy_segmenter(model: Any = "en_core_web_sm", unit: str = "token") -> Segmenter:
@@ -118,18 +120,19 @@ def spacy_segmenter(model: Any = "en_core_web_sm", unit: str = "token") -> Segme
             "this spaCy pipeline does not find sentences: add_pipe('sentencizer') to it"
         )
 
-    def segment(text: str) -> list[Span]:
-        document = nlp(text)
-        if unit == "sentence":
-            return _trim(text, ((one.start_char, one.end_char) for one in document.sents))
-        tokens = [(t.idx, t.idx + len(t.text)) for t in document if not (t.is_space or t.is_punct)]
-        if unit == "token":
-            return tokens
-        chunks = [(chunk.start_char, chunk.end_char) for chunk in document.noun_chunks]
-        outside = [t for t in tokens if not any(c[0] <= t[0] < c[1] for c in chunks)]
-        return sorted(chunks + outside)
+    return partial(_segment_by_spacy, nlp, unit)
 
-    return segment
+
+def _segment_by_spacy(nlp: Any, unit: str, text: str) -> list[Span]:
+    document = nlp(text)
+    if unit == "sentence":
+        return _trim(text, ((one.start_char, one.end_char) for one in document.sents))
+    tokens = [(t.idx, t.idx + len(t.text)) for t in document if not (t.is_space or t.is_punct)]
+    if unit == "token":
+        return tokens
+    chunks = [(chunk.start_char, chunk.end_char) for chunk in document.noun_chunks]
+    inside = {place for start, end in chunks for place in range(start, end)}
+    return sorted([*chunks, *(span for span in tokens if span[0] not in inside)])
 
 
 def _load_spacy(name: str) -> Any:
@@ -198,8 +201,11 @@ def make_ignore_predicate(ignore: Ignore | None) -> Callable[[str], bool]:
         if ignore != "stopwords":
             raise ValueError(f"ignore={ignore!r}: give 'stopwords', a list of words or a predicate")
         ignore = STOP_WORDS
-    listed = set() if ignore is None else {word.lower() for word in ignore}
-    return lambda word: word.lower() in listed
+    return partial(_is_listed, frozenset(word.lower() for word in ignore or ()))
+
+
+def _is_listed(listed: frozenset[str], word: str) -> bool:
+    return word.lower() in listed
 
 
 def _trim(text: str, spans: Iterable[Span]) -> list[Span]:
