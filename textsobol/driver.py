@@ -276,6 +276,12 @@ class _Pending:
         ledger.n_asked += len(self._keys)
 
     def _check(self, outputs: Floats) -> None:
+        if outputs.ndim != 2 or len(outputs) != len(self.new):
+            said = (
+                f"the classifier returned shape {outputs.shape} for {len(self.new)} inputs; "
+                f"it must return (inputs, labels)"
+            )
+            raise self.model.name_error(BlackBoxError(said, self._masks[self._fresh_rows[0]]))
         wrong = np.flatnonzero(~(np.abs(outputs) < _LARGEST_SCORE).all(axis=1))
         if wrong.size:
             is_finite = np.isfinite(outputs[wrong[0]]).all()

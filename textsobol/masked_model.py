@@ -81,6 +81,10 @@ class MaskedClassifier:
         if whole.shape[1] == 1 and self._activation == "softmax":
             self._activation = "sigmoid"  # a single output says yes or no
         every = disambiguate(self._names(whole.shape[1]))
+        if len(every) != whole.shape[1]:
+            raise ValueError(
+                f"{len(every)} labels are named, but there are {whole.shape[1]} scores"
+            )
         shares = compute_probabilities(whole, self._activation)[0]
         self.probabilities = dict(zip(every, shares.tolist(), strict=True))
         if isinstance(targets, int):

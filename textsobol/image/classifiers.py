@@ -119,7 +119,7 @@ ImageClassifier = TorchClassifier | ImageFunction
 def as_image_classifier(
     model: Any,
     *,
-    labels: Sequence[str] | None,
+    label_names: Sequence[str] | None,
     preprocess: Callable[[Any], Any] | None,
     activation: str,
     trust_remote_code: bool = False,
@@ -139,13 +139,13 @@ def as_image_classifier(
         inner = model.model
         is_multi = getattr(inner.config, "problem_type", None) == "multi_label_classification"
         how = "sigmoid" if is_multi else "softmax"
-        return TorchClassifier(inner, how, _get_name(inner), labels, preprocess or prepare)
+        return TorchClassifier(inner, how, _get_name(inner), label_names, preprocess or prepare)
     if isinstance(model, torch.nn.Module):
-        return TorchClassifier(model, activation, _get_name(model), labels, preprocess)
+        return TorchClassifier(model, activation, _get_name(model), label_names, preprocess)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
         is_probability = score in ("logit", "probability")
-        return ImageFunction(model, name, labels, "sigmoid" if is_probability else "none")
+        return ImageFunction(model, name, label_names, "sigmoid" if is_probability else "none")
     raise TypeError(
         f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a path "
         f"or hub id, a torch module, or a function from a batch of pictures to scores"

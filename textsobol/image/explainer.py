@@ -85,7 +85,7 @@ class ImageExplainer:
             raise ValueError("batch must be at least 1")
         self._classifier = as_image_classifier(
             model,
-            labels=label_names,
+            label_names=label_names,
             preprocess=preprocess,
             activation=activation,
             trust_remote_code=trust_remote_code,

@@ -67,7 +67,7 @@ class Classifier(Protocol):
         """What else an explanation records of the classifier."""
 
     def replacement(self, perturbation: str) -> str:
-        """What replaces a word that is left out."""
+        """What replaces a word that is left out; refuses ``mask`` and ``pad`` where it cannot."""
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str

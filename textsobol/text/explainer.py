@@ -95,7 +95,7 @@ class TextExplainer:
         self._classifier: Classifier = as_classifier(
             model,
             tokenizer,
-            labels=label_names,
+            label_names=label_names,
             candidate_labels=candidate_labels,
             batch_tokens=batch_tokens,
             batch_texts=batch_texts,

@@ -21,7 +21,7 @@ def as_classifier(
     model: Any,
     tokenizer: Any = None,
     *,
-    labels: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
     candidate_labels: Sequence[str] | None = None,
     batch_tokens: int | None,
     batch_texts: int,
@@ -37,7 +37,7 @@ def as_classifier(
         model = load_model(model, trust_remote_code=trust_remote_code)
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
-    _check_names(label_names=labels, candidate_labels=candidate_labels)
+    _check_names(label_names=label_names, candidate_labels=candidate_labels)
     options = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
@@ -49,21 +49,23 @@ def as_classifier(
             != "none"
         )
         return FunctionClassifier(
-            partial(model, top_k=None), labels, _get_name(model.model), batch_texts,
+            partial(model, top_k=None), label_names, _get_name(model.model), batch_texts,
             is_probability=is_probability and score != "output",
         )  # fmt: skip
     if _is_pipeline(model, "TextClassificationPipeline") or _is_torch_module(model):
-        if labels is not None:
+        if label_names is not None:
             raise ValueError(
                 "label_names= names the scores of a function; a model has labels of its own"
             )
         return _from_pipeline_or_model(model, tokenizer, options)
     if isinstance(model, Remote):
-        return RemoteClassifier(model, labels)
+        return RemoteClassifier(model, label_names)
     if callable(model):
         name = getattr(model, "__name__", type(model).__name__)
         is_probability = score in ("logit", "probability")
-        return FunctionClassifier(model, labels, name, batch_texts, is_probability=is_probability)
+        return FunctionClassifier(
+            model, label_names, name, batch_texts, is_probability=is_probability
+        )
     raise TypeError(
         f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a model "
         f"and its tokenizer, a path or hub id, or a function from a list of texts to scores"
