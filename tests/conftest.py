@@ -24,6 +24,11 @@ _SLOW = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How many cases the random attacks in tests/attack try."""
+    parser.addoption("--attack-size", type=int, default=60, help="cases of a random attack")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by where they are and by what they need."""
     for item in items:
