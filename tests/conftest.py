@@ -10,18 +10,8 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 _HERE = Path(__file__).parent
-# What takes long by its nature: whole benchmarks, examples, kills, coverage over many seeds.
-_SLOW = (
-    "benchmarks",
-    "corpus",
-    "test_examples.py",
-    "sobol/test_closed_forms.py",
-    "sobol/test_designs.py",
-    "sobol/test_leaders.py",
-    "sobol/test_pairs_and_groups.py",
-    "sobol/test_precision.py",
-    "sobol/test_uncertainty.py",
-)
+# What takes long by its nature: whole benchmarks, examples, kills. Single tests mark themselves.
+_SLOW = ("benchmarks", "corpus", "test_examples.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,6 +1,7 @@
 """Measure the code itself.
 
 python -m benchmarks.house measure
+python -m benchmarks.house mutate --n 40 --seed 0
 """
 
 import json
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.house.measure import count_lines, find_import_cycles, trace_walk
+from benchmarks.house.mutate import run_mutants, sample_mutants
 from benchmarks.house.pins import differences, pins
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -49,6 +51,21 @@ def compare(file: Pinned, show: int = 20) -> None:
         print(name, *changed[name][:4], sep="\n    ")
     print(f"{len(before):,} outputs, {len(changed):,} of them changed")
     raise typer.Exit(bool(changed))
+
+
+@app.command()
+def mutate(
+    n: Annotated[int, typer.Option(help="Mutants.")] = 40,
+    seed: int = 0,
+    only: Annotated[str, typer.Option(help="Only of these, such as moderated.py:251.")] = "",
+) -> None:
+    """Change operators and constants of textsobol/sobol one at a time; does tests/sobol notice?"""
+    n_killed = n_mutants = 0
+    for mutant, outcome in run_mutants(sample_mutants(n, seed, only)):
+        n_mutants += 1
+        n_killed += outcome.is_killed
+        print(f"{outcome.verdict:9} {outcome.seconds:4.0f} s  {mutant}", flush=True)
+    print(f"{n_killed} of {n_mutants} mutants killed, {n_mutants - n_killed} survived")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def test_asking_for_more_masks_continues_the_design(name: str, keep: float | Non
 
 @every_random_design
 @pytest.mark.parametrize("keep", [0.5, 0.8, 0.95])
+@pytest.mark.slow
 def test_a_feature_is_present_at_the_keep_rate(name: str, keep: float) -> None:
     masks = np.concatenate([Design(name, 20, keep=keep, seed=s).take(16)[0] for s in range(250)])
     assert masks.dtype == bool

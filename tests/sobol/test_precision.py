@@ -38,6 +38,7 @@ def raced(score: Callable[[Array], Floats], top: int) -> list[SobolIndices]:
 
 
 @pytest.mark.parametrize(("score", "top"), [(clear, 2), (clear, 3), (close, 2), (close, 3)])
+@pytest.mark.slow
 def test_the_top_at_the_stop_is_the_true_top(score: Callable[[Array], Floats], top: int) -> None:
     truth = enumerated(score, N_FEATURES, 0.5).total
     wanted = set(np.argsort(-truth)[:top].tolist())

@@ -36,6 +36,7 @@ def test_intervals_say_something(name: str, widest: float) -> None:
     assert coverage(score_table(name), 0.5, n_base=5, n_seeds=25)["total"].width < widest
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_of_sentences(sentences: list[str]) -> None:
     """Exact indices of real sentences under the bundled model, and five base masks."""
     explainer = TextExplainer()
