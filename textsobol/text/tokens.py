@@ -270,7 +270,7 @@ def _integers(values: Sequence[int]) -> Integers:
 
 
 class PaddedRows:
-    """Rows where the tokens of absent words are padding that the model ignores."""
+    """Rows where the tokens of absent words stay in their places, but no other token sees them."""
 
     def __init__(
         self, tokenizer: Any, parts: Sequence[MaskedText], spans: Sequence[Sequence[Span]]
@@ -279,7 +279,6 @@ class PaddedRows:
             raise ValueError(
                 "perturbation='pad' needs a fast tokenizer with a pad token; use 'delete'"
             )
-        self._pad = tokenizer.pad_token_id
         texts = [part.text for part in parts]
         self._whole = encode(tokenizer, *([text] for text in texts))[0]
         encoding = tokenizer(*texts, return_offsets_mapping=True, truncation=False, verbose=False)
@@ -290,6 +289,4 @@ class PaddedRows:
         is_of_word = self._owners >= 0
         seen = np.ones((len(masks), len(self._owners)), dtype=bool)
         seen[:, is_of_word] = masks[:, self._owners[is_of_word]]
-        return [
-            Row(np.where(row, self._whole.ids, self._pad), self._whole.types, row) for row in seen
-        ]
+        return [Row(self._whole.ids, self._whole.types, row) for row in seen]
