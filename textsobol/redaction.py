@@ -10,7 +10,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -107,28 +107,48 @@ class Redaction:
             text = form.sub(rf"\g<kept>{HIDDEN}", text)
         return text if self._known is None else self._known.sub(HIDDEN, text)
 
-    def hide_strings(self, value: Any) -> Any:
-        """The same for every string in what was read from JSON."""
-        if isinstance(value, str):
-            return self(value)
+    def hide_known(self, value: Any) -> Any:
+        """What was read from JSON, without the known secrets in any of its strings."""
+        if self._known is None:
+            return value
+        text = "\0".join(_list_strings(value)).lower()
+        is_clean = not any(form.lower() in text for form in self._forms)
+        return value if is_clean else self._hide_known(value)
+
+    def _hide_known(self, value: Any) -> Any:
+        if isinstance(value, str) and self._known is not None:
+            return self._known.sub(HIDDEN, value)
         if isinstance(value, list):
-            return [self.hide_strings(one) for one in value]
+            return [self._hide_known(one) for one in value]
         if isinstance(value, dict):
-            return {self(name): self.hide_strings(one) for name, one in value.items()}
+            return {self._hide_known(name): self._hide_known(one) for name, one in value.items()}
         return value
 
     @cached_property
-    def _known(self) -> re.Pattern[str] | None:
+    def _forms(self) -> list[str]:
+        """The longest first: none may hide only a part of another."""
         forms = {form for secret in self.secrets for form in _list_forms(secret)}
-        if not forms:
-            return None
-        # The longest first: none may hide only a part of another.
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
+        return sorted(forms, key=lambda form: (-len(form), form))
+
+    @cached_property
+    def _known(self) -> re.Pattern[str] | None:
         patterns = [
             re.escape(form) if len(form) >= _SHORT else rf"(?<![^\W_]){re.escape(form)}(?![^\W_])"
-            for form in ordered
+            for form in self._forms
         ]
-        return re.compile("|".join(patterns), re.IGNORECASE)
+        return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+
+
+def _list_strings(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
 
 
 def _list_forms(secret: str) -> set[str]:

@@ -270,3 +270,46 @@ def test_errors_of_other_clients_are_read_only_up_to_a_limit() -> None:
         pytest.raises(RemoteError, match="HTTP 400: sorry"),
     ):
         remote(call, single=True, retries=0)(["a"])
+
+
+def test_objects_with_many_keys_are_refused_in_time() -> None:
+    keys = ", ".join(f'"{k}": 1' for k in range(200_000))
+    start = time.monotonic()
+    with (
+        attacking(say(reply(body=f'[{{{keys}, "199999": 2}}]'.encode()))) as server,
+        pytest.raises(RemoteError, match="'199999' comes twice"),
+    ):
+        ask(server)
+    assert time.monotonic() - start < 5
+
+
+def test_many_labels_cost_little_time() -> None:
+    """Looking for secrets in an answer takes no longer than reading it."""
+    from textsobol.redaction import Redaction
+
+    labels = [{"label": f"a rather long name {k}", "score": 0.0} for k in range(1000)]
+    hide = Redaction.of("http://me:password@host/?key=abcdefgh", token="hf_abcdefgh")
+    assert hide.hide_known(labels) == labels
+    start = time.perf_counter()
+    for _ in range(10):
+        hide.hide_known(labels)
+    assert (time.perf_counter() - start) / 10 < 0.02
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (10**5000, "is no score"),
+        (float("1e200"), "is no score"),
+        ([{"label": 10**5000, "score": 1.0}], "is no label"),
+        ([{"label": ("a",) * 10**6, "score": 1.0}], "is no label"),
+        ("x" * 10**6, "is no score"),
+    ],
+    ids=["integer", "float", "integer as label", "tuple as label", "text"],
+)
+def test_functions_that_return_something_huge(returned: Any, message: str) -> None:
+    from textsobol import remote
+
+    with pytest.raises(RemoteError, match=message) as caught:
+        remote(lambda text: returned, single=True)(["a"])
+    assert len(str(caught.value)) < 1000

@@ -97,3 +97,16 @@ def test_headers_are_sent_whatever_their_case() -> None:
         ask(server, headers={"AUTHORIZATION": "Key my-own-secret"}, token="other")
     assert server.asked[0].headers["authorization"] == "Key my-own-secret"
     assert server.asked[1].headers["authorization"] == "Key my-own-secret"
+
+
+def test_headers_must_be_text() -> None:
+    with pytest.raises(TypeError, match="header 'x-n'"):
+        endpoint("http://127.0.0.1/", headers={"x-n": 5})  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match="name of a header"):
+        endpoint("http://127.0.0.1/", headers={"x: y\r\nz": "a"})
+
+
+def test_addresses_are_written_as_servers_want_them() -> None:
+    with attacking(say(reply())) as server:
+        ask(server, server.address(path="/@cf/a b/\u00e9%20", query="m=\u00e9 f"))
+    assert server.paths == ["/@cf/a%20b/%C3%A9%20?m=%C3%A9%20f"]

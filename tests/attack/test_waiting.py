@@ -104,3 +104,25 @@ def test_connections_are_kept_and_replaced_when_the_server_has_closed_them() -> 
         for text in ("a", "b", "c"):
             assert model([text]) == [{"A": 0.25, "B": 0.75}]
     assert len(server.asked) == 3
+
+
+def test_who_allows_any_wait_can_still_interrupt_it() -> None:
+    from textsobol import endpoint
+
+    busy = reply(429, b"", {"Retry-After": "1e300"})
+    with attacking(say(busy)) as server:
+        model = endpoint(server.address(), longest_wait=float("inf"), backoff=0.001)
+
+        def interrupt(n_texts: int) -> None:
+            while not server.asked:
+                time.sleep(0.001)
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            model.ask(["a"], tick=interrupt)
+        state = model._process_state()
+        state.threads.shutdown()
+        errors = [job.exception() for job in state.jobs.values() if not job.cancelled()]
+    assert all(type(error).__name__ == "CancelledError" for error in errors), errors
+    assert len(server.asked) == 1

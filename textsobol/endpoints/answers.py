@@ -64,7 +64,10 @@ def parse_answer(answer: Any) -> Answer:
 
 
 def _parse_label(value: Any) -> str:
-    if not isinstance(value, str | int) or len(str(value)) > _LONGEST_LABEL:
+    if hasattr(value, "item"):
+        value = value.item()
+    is_number = isinstance(value, int) and abs(value) < _LARGEST_SCORE
+    if not is_number and not (isinstance(value, str) and len(value) <= _LONGEST_LABEL):
         raise WrongAnswerError(f"{show(value)} is no label")
     return str(value)
 
@@ -80,7 +83,10 @@ def _parse_score(value: Any, answer: Any) -> float:
 
 def show(value: Any) -> str:
     """A short form of a value, for messages; it takes no long time for a large or deep one."""
-    return shorten(_SHORT.repr(value))
+    try:
+        return shorten(_SHORT.repr(value))
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"something of type {type(value).__name__}"
 
 
 def shorten(text: str, limit: int = 200) -> str:

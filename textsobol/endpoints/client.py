@@ -245,7 +245,7 @@ class Request:
         start = time.monotonic()
         with self.state.lock:
             seconds = max(seconds, self.state.not_before - start)
-        if self._cancelled.wait(max(0.0, seconds)):
+        if self._cancelled.wait(min(max(0.0, seconds), threading.TIMEOUT_MAX)):
             raise CancelledError
         if seconds > 0:
             with self.state.lock:

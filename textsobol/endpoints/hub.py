@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -159,7 +160,7 @@ class _Classify(InferenceClient):
         """JSON without the secrets that a server may return."""
         try:
             parsed = json.loads(body, object_pairs_hook=_join_pairs)
-            return self.redaction.hide_strings(parsed)
+            return self.redaction.hide_known(parsed)
         except RecursionError:
             raise WrongAnswerError("something that is nested too deeply") from None
         except WrongAnswerError:
@@ -172,8 +173,7 @@ class _Classify(InferenceClient):
 def _join_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     joined = dict(pairs)
     if len(joined) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise WrongAnswerError(f"an object in which {show(twice)} comes twice")
     return joined
 
@@ -186,26 +186,31 @@ def _check_model(model: str) -> bool:
     try:
         address = urlsplit(model)
         is_good = bool(address.hostname) and address.port != 0  # a wrong port is a ValueError
-        host = f"{address.hostname}".encode("ascii" if ":" in f"{address.hostname}" else "idna")
+        if " " in address.netloc or not model.isprintable():
+            raise ValueError
+        if ":" not in f"{address.hostname}":  # of version 6
+            f"{address.hostname}".encode("idna")
     except ValueError:
         raise ValueError(
             f"{refusal}; in this address, host or port are wrong (write a / or @ of a password as "
             f"%2F or %40)"
         ) from None
-    has_spaces = any(c.isspace() or not c.isprintable() for c in f"{host.decode()}{model}")
-    if address.scheme not in ("http", "https") or not is_good or has_spaces:
+    if address.scheme not in ("http", "https") or not is_good:
         raise ValueError(refusal)
     return True
 
 
 def _check_headers(token: str | None, headers: Mapping[str, str]) -> None:
     """Refuse what cannot be sent, such as the line end of a token file, without showing it."""
-    values = dict(headers) if token is None else {**headers, "token": token}
-    for name, value in values.items():
-        if not (value.isascii() and value.isprintable()) or (name == "token" and not value):
-            what = "the token" if name == "token" else f"the header {show(name)}"
-            raise ValueError(f"{what} is empty, or has a line end or other characters in it that "
-                             f"cannot be sent")  # fmt: skip
+    given = {f"the header {show(name)}": value for name, value in headers.items()}
+    if token is not None:
+        given["the token"] = token or "\n"  # an empty one is an error, too
+    for what, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{what} must be a string, not {type(value).__name__}")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"{what} is empty, or has a line end or other characters that cannot "
+                             f"be sent")  # fmt: skip
     for name in headers:
         if not _HEADER_NAME.fullmatch(name):
             raise ValueError(f"{show(name)} cannot be the name of a header")
