@@ -5,6 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -198,3 +199,12 @@ def test_other_kinds_of_proxies_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(RemoteError, match="socks5") as caught, suppress(OSError):
         endpoint("http://model.test/", retries=0)(["a"])
     assert "proxy-password" not in str(caught.value)
+
+
+def test_a_remote_model_needs_nothing_that_only_unix_has() -> None:
+    code = (
+        "import sys; sys.modules.update(fcntl=None, resource=None, termios=None);"
+        "from textsobol import endpoint; print(endpoint('http://host/p'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "Remote('host/p')", done.stderr

@@ -196,6 +196,29 @@ def test_functions_of_the_user_are_covered_where_secrets_can_be_recognized(tmp_p
     assert "in call\n" in print_error(caught.value), "the line of the user's function is shown"
 
 
+@pytest.mark.parametrize("library", ["requests", "httpx", "urllib.request"])
+@pytest.mark.parametrize("kind", ["refused", "dropped", "401"])
+def test_errors_of_other_clients(library: str, kind: str) -> None:
+    """They like to show the address, and httpx also logs it."""
+    client = pytest.importorskip(library)
+    behave = say(b"" if kind == "dropped" else reply(401, b"no"))
+    with attacking(behave) as server:
+        url = server.address(user=f"{USER}:{KEY}", query=f"api_key={KEY}")
+        url = url.replace(server.url.rpartition(":")[2], "1") if kind == "refused" else url
+
+        def call(text: str) -> list[float]:
+            if library == "urllib.request":
+                plain = url.replace(f"{USER}:{KEY}@", "")
+                with client.urlopen(plain, b"{}", timeout=5) as response:
+                    return [len(response.read())]
+            client.post(url, json={}, timeout=5).raise_for_status()
+            return [1.0]
+
+        with pytest.raises(RemoteError) as caught:
+            remote(call, single=True, retries=0)(["a"])
+    check_no_secret(print_error(caught.value))
+
+
 def test_names_that_differ_in_what_is_hidden_share_no_cache(tmp_path: Path) -> None:
     one = remote(len, name="http://h/p?model=a", single=True, cache=tmp_path)
     two = remote(lambda text: 7.0, name="http://h/p?model=b", single=True, cache=tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.attack.server import Asked, ask, attacking, reply, say
-from textsobol import BlackBoxError, TextExplainer, endpoint
+from textsobol import BlackBoxError, TextExplainer, endpoint, remote
 from textsobol.cli import app
 from textsobol.errors import RemoteError
 
@@ -101,3 +101,26 @@ def test_names_of_labels_are_shown_without_control_characters(tmp_path: Path) ->
         shown = CliRunner().invoke(app, ["explain", "a film", "--endpoint", server.address()])
     assert shown.exit_code == 0
     assert (FORBIDDEN - {"\n"}).isdisjoint(shown.output)
+
+
+def test_a_function_of_the_user_may_repeat_what_a_server_said() -> None:
+    def call(text: str) -> list[float]:
+        raise RuntimeError(ESCAPES * 100)
+
+    with pytest.raises(RemoteError, match="evil") as caught:
+        remote(call, single=True)(["a"])
+    for error in (caught.value, caught.value.__cause__):
+        assert FORBIDDEN.isdisjoint(str(error))
+        assert len(str(error)) < 1000
+
+
+def test_messages_that_cannot_be_read_are_left_out() -> None:
+    class BrokenError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no message")
+
+    def call(text: str) -> list[float]:
+        raise BrokenError
+
+    with pytest.raises(RemoteError, match="failed: BrokenError"):
+        remote(call, single=True)(["a"])
