@@ -3,8 +3,10 @@
 import base64
 import json
 import pickle
+import re
 import sqlite3
 import traceback
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,14 +35,21 @@ def address(server: Any) -> str:
     return str(server.address(user=user, query=f"api_key={KEY}&model=small"))
 
 
+BASIC = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+INNER = base64.b64encode(f"x {TOKEN} {HEADER}".encode()).decode()
+SAID = ["{path}", "{authorization}", "{x-api-key}", TOKEN, USER, PASSWORD, BASIC, INNER,
+        quote(PASSWORD, safe=""), f"http://{USER}:{KEY}@host/p?api_key={KEY}", KEY]  # fmt: skip
+"""What a server may say of what it was sent."""
+TEXTS = [f"film {k}" for k in range(len(SAID))]
+
+
 def echo(status: int, wrap: Callable[[str], Any] = str) -> Callable[[Asked, Any], None]:
-    """A server that returns what it was sent, as debug pages do."""
+    """A server that returns what it was sent, as debug pages do: a part of it for each text."""
 
     def behave(asked: Asked, connection: Any) -> None:
-        known = {"headers": asked.headers, "url": asked.path, "token": TOKEN, "user": USER}
-        known |= {"password": PASSWORD, "quoted": quote(PASSWORD, safe="")}
-        known["inner"] = base64.b64encode(f"x {TOKEN} {HEADER}".encode()).decode()
-        connection.sendall(reply(status, json.dumps(wrap(json.dumps(known))).encode()))
+        which = int((re.findall(rb"film (\d+)", asked.body) or [b"0"])[0])
+        said = SAID[which].format_map(defaultdict(str, {"path": asked.path, **asked.headers}))
+        connection.sendall(reply(status, json.dumps(wrap(f"sorry: {said}")).encode()))
 
     return behave
 
@@ -73,7 +82,7 @@ WAYS: dict[str, Callable[[Asked, Any], None]] = {
     "404": echo(404),
     "422": echo(422),
     "500": echo(500),
-    "label": echo(200, lambda text: [[{"label": text[:900], "score": 0.5}]]),
+    "label": echo(200, lambda text: [[{"label": text, "score": 0.5}]]),
     "body": echo(200),
     "deep": echo(200, lambda text: [[{"x": {"y": [text]}}]]),
     "drop": lambda asked, connection: None,
@@ -88,13 +97,15 @@ WAYS: dict[str, Callable[[Asked, Any], None]] = {
 def test_no_error_shows_a_secret(way: str) -> None:
     with attacking(WAYS[way]) as server:
         model = endpoint(address(server), retries=1, backoff=0.001, **OPTIONS)
-        with pytest.raises(RemoteError) as caught:
-            TextExplainer(model)._classifier._ask(_cost(), ["a film"], lambda _: None)  # type: ignore[attr-defined]
-        check_no_secret(print_error(caught.value))
-        with pytest.raises(Exception) as bare:  # noqa: PT011  (the function under the model)
-            TextExplainer(model)("a film")
-        check_no_secret(print_error(bare.value))
-    assert "a film" in str(caught.value)
+        for text in TEXTS:
+            explainer = TextExplainer(model)
+            with pytest.raises(RemoteError) as caught:
+                explainer._classifier._ask(_cost(), [text], lambda _: None)  # type: ignore[attr-defined]
+            check_no_secret(print_error(caught.value))
+            assert text in str(caught.value)
+            with pytest.raises(Exception, match="failed") as shown:
+                explainer(text)
+            check_no_secret(print_error(shown.value))
 
 
 def _cost() -> Any:
@@ -233,40 +244,41 @@ def test_the_command_line(tmp_path: Path) -> None:
     with attacking(say(reply())) as server:
         good = run(app, ["explain", "a film", "--endpoint", address(server)])
         assert good.exit_code == 0, good.output
+        check_no_secret(good.output)
         server.behave = echo(401)
-        bad = run(
-            app,
-            ["explain", "a film", "--endpoint", address(server)],
-            env={"TEXTSOBOL_TOKEN": TOKEN},
-        )
-        assert bad.exit_code == 1
-        assert "HTTP 401" in " ".join(bad.output.split())
+        for text in TEXTS:
+            command = ["explain", text, "--endpoint", address(server)]
+            bad = run(app, command, env={"TEXTSOBOL_TOKEN": TOKEN})
+            assert bad.exit_code == 1
+            assert "HTTP 401" in " ".join(bad.output.split())
+            check_no_secret("".join(bad.output.split()), bad.output)
     wrong = run(app, ["explain", "a film", "--endpoint", f"ftp://{USER}:{KEY}@host"])
     assert wrong.exit_code != 0
-    for result in (good, bad, wrong):
-        check_no_secret("".join(result.output.split()), result.output)
+    check_no_secret("".join(wrong.output.split()), wrong.output)
 
 
 def test_a_corpus_job(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     texts = tmp_path / "texts.csv"
-    texts.write_text("text\na film\nbad film\n")
+    texts.write_text("\n".join(["text", "a good one", *TEXTS]) + "\n")
 
     def behave(asked: Asked, connection: Any) -> None:
-        if b"bad" in asked.body:
+        if b"film" in asked.body:
             echo(401)(asked, connection)
         else:
             connection.sendall(reply())
 
     with attacking(behave) as server:
         out = tmp_path / "out"
-        command = ["corpus", str(texts), "--out", str(out), "--endpoint", address(server)]
+        source = ["corpus", str(texts), "--out", str(out)]
+        command = [*source, "--endpoint", address(server)]
         done = run(app, command, env={"TEXTSOBOL_TOKEN": TOKEN})
     shown = run(app, ["report", str(out), "--html", str(tmp_path / "report.html")])
     from textsobol.corpus.results import read_explanations
 
-    (failure,) = read_explanations(out).failures()
-    assert "HTTP 401" in failure[1]
-    check_no_secret(failure[1], done.output, shown.output, (tmp_path / "report.html").read_text())
+    failures = [error for _, error in read_explanations(out).failures()]
+    assert len(failures) == len(TEXTS)
+    assert all("HTTP 401" in error for error in failures)
+    check_no_secret(*failures, done.output, shown.output, (tmp_path / "report.html").read_text())
     for path in out.iterdir():
         assert not any(secret.encode() in path.read_bytes() for secret in SECRETS), path
