@@ -14,7 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import (
+    SplitResult,
+    parse_qsl,
+    quote,
+    quote_plus,
+    unquote,
+    urlencode,
+    urlsplit,
+    urlunsplit,
+)
 
 HIDDEN = "[hidden]"
 _SHORT = 8  # shorter secrets are hidden as words of their own only
@@ -84,8 +93,8 @@ class Redaction:
         """For the secrets of an address, a token, headers, and any other values."""
         found = [*values, *([token] if token else [])]
         named = list((headers or {}).items())
-        if "://" in address:
-            parts = urlsplit(address)
+        parts = _split(address)
+        if parts is not None:
             named += parse_qsl(parts.query) + parse_qsl(parts.fragment)
             user, _, password = parts.netloc.rpartition("@")[0].partition(":")
             if user:
@@ -97,6 +106,10 @@ class Redaction:
             if _SECRET_NAME.search(name) or (len(value) >= _SHORTEST_UNNAMED and not is_public):
                 found += [value, value.partition(" ")[2]]  # "Bearer ..."
         return cls(frozenset(value for value in found if len(value) >= _SHORTEST))
+
+    def __or__(self, other: Redaction) -> Redaction:
+        """Hides what either hides."""
+        return Redaction(self.secrets | other.secrets)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -177,11 +190,8 @@ def strip_secrets(address: str) -> str:
         >>> strip_secrets("https://me:secret@host.org/path?model=a&api_key=secret")
         'https://host.org/path?model=a&api_key='
     """
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address
-    if not parts.scheme or not parts.netloc:
+    parts = _split(address)
+    if parts is None:
         return address
     query = [
         (name, "" if _SECRET_NAME.search(name) else value)
@@ -189,3 +199,12 @@ def strip_secrets(address: str) -> str:
     ]
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=host, query=urlencode(query), fragment=""))
+
+
+def _split(address: str) -> SplitResult | None:
+    """The parts of an address; ``None`` if it is something else."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return parts if parts.scheme and parts.netloc else None

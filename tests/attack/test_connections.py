@@ -208,3 +208,36 @@ def test_a_remote_model_needs_nothing_that_only_unix_has() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "Remote('host/p')", done.stderr
+
+
+def test_a_proxy_that_says_what_it_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with attacking(say(reply(403, b"sorry: proxy-password, bWU6cHJveHktcGFzc3dvcmQ="))) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.address(user="me:proxy-password", path=""))
+        with pytest.raises(RemoteError, match="403: sorry") as caught:
+            ask(proxy, "http://model.test/")
+    assert "proxy-password" not in str(caught.value)
+    assert "bWU6cHJveHktcGFzc3dvcmQ" not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://me:proxy/password@host:1", "http://[proxy", "http://"])
+def test_a_wrong_proxy_is_not_shown(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(RemoteError, match="failed: ValueError: the proxy") as caught:
+        endpoint("http://model.test/", retries=0)(["a"])
+    assert "password" not in str(caught.value)
+
+
+def test_a_kept_connection_that_ends_within_a_redirect_is_replaced() -> None:
+    moved = b"HTTP/1.1 307 Moved\r\nLocation: /q\r\nContent-Length: 0\r\n\r\n"
+    with attacking(lambda a, c: c.sendall(moved if a.path == "/p" else KEPT)) as server:
+        model = endpoint(server.address(), retries=0, concurrency=1)
+        for text in "abc":
+            assert model([text]) == EXPECTED
+
+
+def test_headers_of_the_user_replace_those_of_the_client() -> None:
+    with attacking(say(reply())) as server:
+        ask(server, headers={"Accept-Encoding": "identity", "Content-Length": "3"})
+    (asked,) = server.asked
+    assert asked.headers["accept-encoding"] == "identity"
+    assert int(asked.headers["content-length"]) == len(asked.body) > 3

@@ -2,7 +2,7 @@
 
 import reprlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,10 @@ def shorten(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + " ..."
 
 
+def _join(labels: Iterable[str]) -> str:
+    return shorten(", ".join(labels), 100)
+
+
 class AnswerReader:
     """Turns answers into outputs, always of the same labels in the same order.
 
@@ -147,13 +151,13 @@ class AnswerReader:
                 raise self._mismatch("scores by label, earlier ones had none", answer)
             return list(answer.values())
         if not set(answer) <= set(self.names):
-            expected = ", ".join(self.names)
-            raise self._mismatch(f"the labels {', '.join(answer)}, expected {expected}", answer)
+            expected = _join(self.names)
+            raise self._mismatch(f"the labels {_join(answer)}, expected {expected}", answer)
         missing = [name for name in self.names if name not in answer]
         rest = max(0.0, 1.0 - sum(answer.values()))
         can_infer = self._activation == "softmax" and (len(missing) == 1 or rest <= _LEAST)
         if missing and not can_infer:
-            raise self._mismatch(f"no score of the labels {', '.join(missing)}", answer)
+            raise self._mismatch(f"no score of the labels {_join(missing)}", answer)
         return [answer[name] if name in answer else rest / len(missing) for name in self.names]
 
     def _mismatch(self, what: str, answer: Answer) -> WrongAnswerError:

@@ -220,10 +220,8 @@ class Request:
     def _check_failure(self, attempt: RetryCallState) -> None:
         """Give up if a retry is useless; else make all calls wait as long as the server asks."""
         error, texts, policy = retry.get_error(attempt), attempt.args[0], self.settings.retry
-        said, asked = (
-            retry.describe_error(error, self.settings.redaction),
-            retry.get_retry_after(error) or 0.0,
-        )
+        said = retry.describe_error(error, self.settings.redaction)
+        asked = retry.get_retry_after(error) or 0.0
         if isinstance(error, WrongAnswerError):
             what = f"answered with {error}"
         elif not retry.is_transient(error):

@@ -15,7 +15,7 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 
 from textsobol.endpoints.answers import parse_answer, show
 from textsobol.endpoints.model import Remote, remote
-from textsobol.endpoints.transport import HttpError, Transport
+from textsobol.endpoints.transport import HttpError, Transport, list_proxies
 from textsobol.errors import WrongAnswerError
 from textsobol.redaction import Redaction, strip_secrets
 
@@ -116,6 +116,8 @@ class _Classify(InferenceClient):
         self._transport = Transport(timeout)
         saved = get_token() if token is None and _is_on_hub(model) else None
         self.redaction = Redaction.of(model, token=token or saved, headers=own)
+        for proxy in list_proxies():
+            self.redaction |= Redaction.of(proxy)
 
     def __repr__(self) -> str:
         return type(self).__name__  # an address may hold secrets

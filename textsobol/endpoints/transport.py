@@ -121,6 +121,7 @@ class Transport:
     ) -> bytes | SplitResult:
         """The answer, or where the same server has it."""
         origin = Origin.of(address)
+        before = call.received
         while True:
             connection = self._pool.take(origin)
             is_new = connection is None
@@ -129,7 +130,7 @@ class Transport:
                 answer = _ask(connection, call, address, body, headers)
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
-                if is_new or call.received:
+                if is_new or call.received > before:
                     raise
                 continue  # the server had closed a kept connection: nothing was lost
             except BaseException:
@@ -253,7 +254,11 @@ def _connect(origin: Origin, call: _Call) -> http.client.HTTPConnection:
         made.set_tunnel(origin.host, origin.port, _authorize(proxy, "Proxy-Authorization"))
     made._create_connection = _opener(call)  # type: ignore[attr-defined]
     made.response_class = _responder(call)  # type: ignore[assignment]
-    made.connect()
+    try:
+        made.connect()
+    except BaseException:
+        made.close()
+        raise
     return made
 
 
@@ -296,14 +301,27 @@ def _tls() -> ssl.SSLContext:
     return context
 
 
+def list_proxies() -> list[str]:
+    """The addresses of the environment's proxies, which may hold passwords."""
+    return [proxy for name, proxy in urllib.request.getproxies().items() if name != "no"]
+
+
 def _find_proxy(origin: Origin) -> SplitResult | None:
     found = urllib.request.getproxies()
     proxy = found.get(origin.scheme) or found.get("all")
     if not proxy or urllib.request.proxy_bypass(origin.host):
         return None
-    address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    if address.scheme != "http" or not address.hostname:
-        raise ValueError(f"a proxy of the kind {address.scheme}:// cannot be used, only http://")
+    try:
+        address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        is_good = address.scheme == "http" and address.hostname and address.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:  # not shown: it may hold a password
+        kind = proxy.partition("://")[0] if "://" in proxy else "http"
+        raise ValueError(
+            f"the proxy of the environment, {kind[:20]}://..., cannot be used: it must be "
+            f"http://host:port"
+        )
     return address
 
 
@@ -338,7 +356,7 @@ def _ask(
     connection.response_class = _responder(call)  # type: ignore[assignment]
     connection.sock.settimeout(call.time_left())
     target, own = _address_request(address)
-    sent = {"Accept-Encoding": "gzip", **own, **headers, "Content-Length": str(len(body))}
+    sent = {"accept-encoding": "gzip", **own, **headers, "content-length": str(len(body))}
     connection.request("POST", target, body=_send_pieces(connection, call, body), headers=sent)
     try:
         response = connection.getresponse()
@@ -410,7 +428,7 @@ def _decode(response: http.client.HTTPResponse, largest: int) -> Iterator[bytes]
     if encoding in ("", "identity"):
         pieces = _read_pieces(response)
     elif encoding in ("gzip", "x-gzip", "deflate"):
-        pieces = _inflate(_read_pieces(response), encoding, largest)
+        pieces = _inflate(_read_pieces(response), encoding)
     else:
         raise WrongAnswerError(f"a body encoded as {encoding[:100]!r}, which was not asked for")
     n_bytes = 0
@@ -430,7 +448,7 @@ def _read_pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
     response.close()
 
 
-def _inflate(pieces: Iterator[bytes], encoding: str, largest: int) -> Iterator[bytes]:
+def _inflate(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Decompress, never more at a time than a piece."""
     engine = None
     for data in pieces:
