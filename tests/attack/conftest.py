@@ -7,6 +7,12 @@ import pytest
 from tests.render.conftest import browser, look  # noqa: F401  (fixtures)
 
 
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def attack_size(request: pytest.FixtureRequest) -> int:
     """Cases that a random attack tries: 60, or those of ``--attack-size``."""

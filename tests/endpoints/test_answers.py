@@ -69,3 +69,12 @@ def test_labels_of_the_first_answer_hold_for_all() -> None:
     reader.outputs([0.2, 0.2, 0.6], "third")
     with pytest.raises(LabelMismatchError, match="by label, earlier ones had none"):
         reader.outputs({"a": 0.9, "b": 0.1}, "fourth")
+
+
+def test_the_advice_stays_in_a_message_of_many_labels() -> None:
+    reader = AnswerReader(None, "softmax")
+    first, second = ({f"label {k}": 0.001 for k in range(a, a + 1000)} for a in (0, 500))
+    reader.outputs(first, "a")
+    with pytest.raises(LabelMismatchError, match="name them: TextExplainer") as caught:
+        reader.outputs(second, "b")
+    assert len(str(caught.value)) < 600

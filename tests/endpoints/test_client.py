@@ -99,13 +99,13 @@ def flaky(text: str, time_: int) -> Reply | None:
         Reply(500, {"error": "oh dear"}),
         Reply(503, b"<html>loading</html>"),
         Reply(drop=True),
-        Reply(drop=True, seconds=0.1),  # longer than the caller waits
+        Reply(drop=True, seconds=0.6),  # longer than the caller waits
     ][kind]
 
 
 def test_failures_that_pass_change_nothing_but_the_cost(server: Server, tmp_path: Path) -> None:
     server.misbehaves = flaky
-    model = model_at(server, cache=tmp_path, concurrency=8, timeout=0.05)
+    model = model_at(server, cache=tmp_path, concurrency=8, timeout=0.3)
     explanation = TextExplainer(model)(TEXT, method=Sobol(base_masks=2))
     np.testing.assert_allclose(
         scores(explanation), scores(local(method=Sobol(base_masks=2))), atol=1e-9
@@ -331,7 +331,7 @@ def test_progress_ticks_while_waiting_and_only_for_what_is_done(server: Server) 
 
 def test_it_is_silent(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     server.misbehaves = flaky
-    TextExplainer(model_at(server, timeout=0.05), progress=False)(
+    TextExplainer(model_at(server, timeout=0.3), progress=False)(
         "a good film", method=Sobol(base_masks=2)
     )
     assert capfd.readouterr() == ("", "")

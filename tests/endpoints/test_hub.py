@@ -60,7 +60,7 @@ def test_an_endpoint_is_explained_as_the_model_itself(
 
 def test_an_endpoint_may_be_flaky(server: Server) -> None:
     server.misbehaves = flaky
-    explanation = TextExplainer(at(server, timeout=0.05))(TEXT, method=Sobol(base_masks=2))
+    explanation = TextExplainer(at(server, timeout=0.3))(TEXT, method=Sobol(base_masks=2))
     np.testing.assert_allclose(
         scores(explanation), scores(local(method=Sobol(base_masks=2))), atol=1e-9
     )

@@ -1,8 +1,8 @@
 """Check the answers of remote models, and turn them into classifier outputs."""
 
-import math
+import reprlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ Answer = list[float] | dict[str, float]
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 _ROUNDING = 0.01  # how far the sum of rounded probabilities may be from 1
+_LARGEST_SCORE = 1e100  # its square is still a number
+_LONGEST_LABEL = 1000
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
+_SHORT.maxstring = _SHORT.maxother = 300
+_SHORT.maxlong = 40
 # Single precision cannot hold 1 minus a smaller probability: log-odds are limited by it.
 _LEAST = 1e-7
 
@@ -51,28 +57,45 @@ def parse_answer(answer: Any) -> Answer:
         return [_parse_score(part, answer) for part in parts]
     if not all({"label", "score"} <= set(part) for part in parts):
         raise WrongAnswerError(f"no labels and scores in {show(answer)}")
-    named = {str(part["label"]): _parse_score(part["score"], answer) for part in parts}
+    named = {_parse_label(part["label"]): _parse_score(part["score"], answer) for part in parts}
     if len(named) < len(parts):
         raise WrongAnswerError(f"a label comes twice in {show(answer)}")
     return dict(sorted(named.items()))
 
 
+def _parse_label(value: Any) -> str:
+    if hasattr(value, "item"):
+        value = value.item()
+    is_number = isinstance(value, int) and abs(value) < _LARGEST_SCORE
+    if not is_number and not (isinstance(value, str) and len(value) <= _LONGEST_LABEL):
+        raise WrongAnswerError(f"{show(value)} is no label")
+    return str(value)
+
+
 def _parse_score(value: Any, answer: Any) -> float:
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not -_LARGEST_SCORE <= value <= _LARGEST_SCORE:  # NaN is neither
         raise WrongAnswerError(f"{show(value)} is no score, in {show(answer)}")
     return float(value)
 
 
 def show(value: Any) -> str:
-    """A short form of a value, for messages."""
-    return shorten(repr(value))
+    """A short form of a value, for messages; it takes no long time for a large or deep one."""
+    try:
+        return shorten(_SHORT.repr(value))
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"something of type {type(value).__name__}"
 
 
 def shorten(text: str, limit: int = 200) -> str:
     """The text, or its beginning, for messages."""
     return text if len(text) <= limit else text[:limit] + " ..."
+
+
+def _join(labels: Iterable[str]) -> str:
+    return shorten(", ".join(labels), 100)
 
 
 class AnswerReader:
@@ -128,13 +151,13 @@ class AnswerReader:
                 raise self._mismatch("scores by label, earlier ones had none", answer)
             return list(answer.values())
         if not set(answer) <= set(self.names):
-            expected = ", ".join(self.names)
-            raise self._mismatch(f"the labels {', '.join(answer)}, expected {expected}", answer)
+            expected = _join(self.names)
+            raise self._mismatch(f"the labels {_join(answer)}, expected {expected}", answer)
         missing = [name for name in self.names if name not in answer]
         rest = max(0.0, 1.0 - sum(answer.values()))
         can_infer = self._activation == "softmax" and (len(missing) == 1 or rest <= _LEAST)
         if missing and not can_infer:
-            raise self._mismatch(f"no score of the labels {', '.join(missing)}", answer)
+            raise self._mismatch(f"no score of the labels {_join(missing)}", answer)
         return [answer[name] if name in answer else rest / len(missing) for name in self.names]
 
     def _mismatch(self, what: str, answer: Answer) -> WrongAnswerError:

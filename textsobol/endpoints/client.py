@@ -19,6 +19,9 @@ from textsobol.endpoints.answers import ACTIVATIONS, Answer, parse_answer, short
 from textsobol.endpoints.cache import AnswerCache
 from textsobol.errors import RemoteError, WrongAnswerError
 from textsobol.ledger import Cost
+from textsobol.redaction import Redaction
+
+_LONGEST_MESSAGE = 600
 
 Check = Callable[[Answer, str], Any]
 """Raises `WrongAnswerError` if an answer cannot be the answer for the text."""
@@ -65,6 +68,7 @@ class RemoteSettings:
     retry: retry.RetryPolicy
     cache: Path | None
     max_calls: int | None
+    redaction: Redaction = field(default_factory=Redaction, repr=False)
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
@@ -76,6 +80,10 @@ class RemoteSettings:
             raise ValueError("a function of a single text is called with one: leave batch out")
         if self.max_calls is not None and self.max_calls < 0:
             raise ValueError("max_calls must not be negative")
+
+
+class CallError(Exception):
+    """What a call failed with: the kind and message of the original error, without secrets."""
 
 
 class ProcessState:
@@ -187,7 +195,7 @@ class Request:
             self.check(answer, text)
         except WrongAnswerError as error:
             wrong = self._error(f"answered with {error}", [text])
-            wrong.__cause__ = error
+            wrong.__cause__ = self._copy_without_secrets(error)
             return wrong
         return answer
 
@@ -212,7 +220,8 @@ class Request:
     def _check_failure(self, attempt: RetryCallState) -> None:
         """Give up if a retry is useless; else make all calls wait as long as the server asks."""
         error, texts, policy = retry.get_error(attempt), attempt.args[0], self.settings.retry
-        said, asked = retry.describe_error(error), retry.get_retry_after(error) or 0.0
+        said = retry.describe_error(error, self.settings.redaction)
+        asked = retry.get_retry_after(error) or 0.0
         if isinstance(error, WrongAnswerError):
             what = f"answered with {error}"
         elif not retry.is_transient(error):
@@ -221,26 +230,39 @@ class Request:
             what = f"failed {attempt.attempt_number} times, finally with {said}"
         elif asked > policy.longest_wait:
             limit = f"longest_wait={policy.longest_wait:g}"
-            what = f"asks to wait {asked:.0f} s, more than {limit}: {said}"
+            what = f"asks to wait {asked:g} s, more than {limit}: {said}"
         else:
             with self.state.lock:
                 until = time.monotonic() + asked
                 self.state.not_before = max(self.state.not_before, until)
             return
-        raise self._error(what, texts) from error
+        raise self._error(what, texts) from self._copy_without_secrets(error, said)
 
     def _sleep(self, seconds: float) -> None:
         """Wait, at least until the server may be called again, unless cancelled."""
         start = time.monotonic()
         with self.state.lock:
             seconds = max(seconds, self.state.not_before - start)
-        if self._cancelled.wait(max(0.0, seconds)):
+        if self._cancelled.wait(min(max(0.0, seconds), threading.TIMEOUT_MAX)):
             raise CancelledError
         if seconds > 0:
             with self.state.lock:
                 self.cost.waited += time.monotonic() - start
 
+    def _copy_without_secrets(self, error: BaseException, said: str = "") -> Exception:
+        """The cause of an error that people see, with the lines of code that it came from."""
+        copy: Exception
+        if isinstance(error, WrongAnswerError):
+            copy = type(error)(self._clean(str(error)))
+        else:
+            kind = type(error).__name__
+            copy = CallError(said if said.startswith(kind) else f"{kind}: {said}")
+        return copy.with_traceback(error.__traceback__)
+
     def _error(self, what: str, texts: list[str]) -> RemoteError:
         several = f"the first of {len(texts)} texts of the call, " if len(texts) > 1 else ""
-        text = shorten(texts[0], 300)
+        text, what = shorten(texts[0], 300), self._clean(what)
         return RemoteError(f"{self.settings.name} {what} ({several}text: {text!r})")
+
+    def _clean(self, what: str) -> str:
+        return retry.clean(self.settings.redaction(what), _LONGEST_MESSAGE)

@@ -1,20 +1,30 @@
 """Text-classification endpoints through `huggingface_hub.InferenceClient`."""
 
 import json
+import math
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
 
-from huggingface_hub import InferenceClient
+from huggingface_hub import InferenceClient, constants, get_token
+from huggingface_hub.errors import OfflineModeIsEnabled
 
 from textsobol.endpoints.answers import parse_answer, show
 from textsobol.endpoints.model import Remote, remote
+from textsobol.endpoints.transport import HttpError, Transport, list_proxies
 from textsobol.errors import WrongAnswerError
+from textsobol.redaction import Redaction, strip_secrets
 
 _ALL_LABELS = 1000
-_HUB_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
+_HUB_HOSTS = ("huggingface.co", "api-inference.huggingface.co", "router.huggingface.co")
+_HUB_DOMAIN = ".endpoints.huggingface.cloud"
+_HUB_ID = re.compile(r"[\w.\-]+(/[\w.\-]+)?")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~\-]+")
+_SHOWN_BYTES = 2000  # of something that is not JSON
 
 
 def endpoint(
@@ -40,7 +50,7 @@ def endpoint(
         model: the address of an endpoint, or the id of a hub model that an inference provider
             serves.
         token: for the server; by default the one that ``hf auth login`` saved or ``HF_TOKEN``
-            holds, which is sent to hosts of the hub only.
+            holds, which is sent to servers of the hub only, not to Spaces.
         function_to_apply: what the server applies to logits: ``softmax``, ``sigmoid`` (a text
             can have several labels) or ``none`` (regression). By default the server decides,
             and that must be softmax.
@@ -48,7 +58,7 @@ def endpoint(
         provider: the inference provider of a hub model.
         headers: additional HTTP headers.
         empty: sent instead of an empty text, which some servers refuse.
-        timeout: seconds for one call.
+        timeout: seconds for one call, from the connection to the last byte of the answer.
         concurrency: see `remote`.
         retries: see `remote`.
         backoff: see `remote`.
@@ -62,38 +72,52 @@ def endpoint(
         >>> model.name, model.settings.cache.name
         ('127.0.0.1:8080/predict', 'answers.sqlite')
     """
-    address = urlsplit(model)
-    is_address = address.scheme in ("http", "https")
-    if not model or (is_address and not address.hostname):
-        raise ValueError(
-            f"endpoint({model!r}): give an address such as https://host/path, or a hub id"
-        )
-    all_headers: dict[str, Any] = dict(headers or {})
-    if token is None and not _is_on_hub(model):
-        all_headers.setdefault("authorization", None)  # a saved token is for the hub only
-    options = {"provider": provider, "token": token, "headers": all_headers, "timeout": timeout}
-    parameters = {"function_to_apply": function_to_apply, "top_k": top_k}
-    port = f":{address.port}" if address.port else ""
-    # Without user, password and query, which may be secret.
-    public_name = f"{address.hostname}{port}{address.path.rstrip('/')}"
+    is_address = _check_model(model)
+    _check_headers(token, headers or {})
+    if not 0 < timeout < math.inf:
+        raise ValueError(f"timeout={timeout}: must be a positive number of seconds")
+    classify = _Classify(
+        model, {"function_to_apply": function_to_apply, "top_k": top_k}, empty,
+        provider=provider, token=token, headers=headers or {}, timeout=timeout,
+    )  # fmt: skip
     made = remote(
-        _Classify(model, parameters, empty, **options),
-        name=public_name if is_address else model,
+        classify,
+        name=_get_public_name(model) if is_address else model,
         activation=function_to_apply or "softmax",
         single=True, concurrency=concurrency, retries=retries, backoff=backoff,
         longest_wait=longest_wait, cache=cache, max_calls=max_calls,
     )  # fmt: skip
-    identity = json.dumps([model, function_to_apply, top_k, provider, empty])
-    return Remote(replace(made.settings, identity=identity))
+    # Without secrets: they do not shape answers, and a digest of them would be stored.
+    identity = json.dumps([strip_secrets(model), function_to_apply, top_k, provider, empty])
+    return Remote(replace(made.settings, identity=identity, redaction=classify.redaction))
 
 
 class _Classify(InferenceClient):
-    """From a text to all of its labels."""
+    """From a text to all of its labels.
 
-    def __init__(self, model: str, parameters: dict[str, Any], empty: str, **options: Any) -> None:
-        super().__init__(model, **options)
+    The hub's client prepares the request; `Transport` makes it.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        parameters: dict[str, Any],
+        empty: str,
+        *,
+        token: str | None,
+        headers: Mapping[str, str],
+        timeout: float,
+        provider: Any,
+    ) -> None:
+        own = {name.lower(): value for name, value in headers.items()}
+        super().__init__(model, provider=provider, token=token, headers=own, timeout=timeout)
         self._parameters = parameters
         self._empty = empty
+        self._transport = Transport(timeout)
+        saved = get_token() if token is None and _is_on_hub(model) else None
+        self.redaction = Redaction.of(model, token=token or saved, headers=own)
+        for proxy in list_proxies():
+            self.redaction |= Redaction.of(proxy)
 
     def __repr__(self) -> str:
         return type(self).__name__  # an address may hold secrets
@@ -102,18 +126,21 @@ class _Classify(InferenceClient):
         labels = self.text_classification(text if text.strip() else self._empty, **self._parameters)
         return [{"label": one.label, "score": one.score} for one in labels]
 
-    def _inner_post(self, *args: Any, **options: Any) -> Any:
+    def _inner_post(self, request_parameters: Any, **options: Any) -> Any:
         """The answer in the form of the hub's own API: a list of the list of labels.
 
         Self-hosted endpoints often return the inner list, and the client would keep only its first
         label.
         """
-        body: Any = super()._inner_post(*args, **options)
+        if constants.HF_HUB_OFFLINE:
+            raise OfflineModeIsEnabled("the environment variable HF_HUB_OFFLINE is set")
+        url, data = request_parameters.url, request_parameters.data
+        body = json.dumps(request_parameters.json).encode() if data is None else data
+        headers = self.build_headers(url, request_parameters.headers)
         try:
-            answer = json.loads(body)
-        except ValueError:
-            text = show(body.decode("utf-8", "replace"))
-            raise WrongAnswerError(f"something that is not JSON: {text}") from None
+            answer = self._parse(self._transport.post(url, body, headers))
+        except HttpError as error:
+            raise HttpError(error.status, error.headers, self.redaction(error.body)) from None
         if not isinstance(answer, list) or not answer:
             raise WrongAnswerError(f"no list of labels: {show(answer)}")
         rows = [answer] if isinstance(answer[0], dict) else answer
@@ -121,9 +148,87 @@ class _Classify(InferenceClient):
             raise WrongAnswerError(f"no labels and scores of one text: {show(answer)}")
         return [[{"label": name, "score": score} for name, score in labels.items()]]
 
+    def build_headers(self, url: str, prepared: Mapping[str, Any]) -> dict[str, str]:
+        """What is sent: a saved token to the hub only, and what the user gave in any case."""
+        sent = {name.lower(): str(value) for name, value in prepared.items() if value is not None}
+        if self.token is None and "authorization" not in self.headers:
+            sent.pop("authorization", None)
+            saved = get_token() if _is_on_hub(url) and urlsplit(url).username is None else None
+            if saved is not None:
+                sent["authorization"] = f"Bearer {saved}"
+        return sent | self.headers
+
+    def _parse(self, body: bytes) -> Any:
+        """JSON without the secrets that a server may return."""
+        try:
+            parsed = json.loads(body, object_pairs_hook=_join_pairs)
+            return self.redaction.hide_known(parsed)
+        except RecursionError:
+            raise WrongAnswerError("something that is nested too deeply") from None
+        except WrongAnswerError:
+            raise
+        except ValueError:
+            text = show(self.redaction(body[:_SHOWN_BYTES].decode("utf-8", "replace")))
+            raise WrongAnswerError(f"something that is not JSON: {text}") from None
+
+
+def _join_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    joined = dict(pairs)
+    if len(joined) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise WrongAnswerError(f"an object in which {show(twice)} comes twice")
+    return joined
+
+
+def _check_model(model: str) -> bool:
+    """Whether it is an address, not a hub id; what is neither is an error that does not show it."""
+    refusal = "endpoint(): give an address such as https://host/path, or a hub id"
+    if _HUB_ID.fullmatch(model):
+        return False
+    try:
+        address = urlsplit(model)
+        is_good = bool(address.hostname) and address.port != 0  # a wrong port is a ValueError
+        if " " in address.netloc or not model.isprintable():
+            raise ValueError
+        if ":" not in f"{address.hostname}":  # of version 6
+            f"{address.hostname}".encode("idna")
+    except ValueError:
+        raise ValueError(
+            f"{refusal}; in this address, host or port are wrong (write a / or @ of a password as "
+            f"%2F or %40)"
+        ) from None
+    if address.scheme not in ("http", "https") or not is_good:
+        raise ValueError(refusal)
+    return True
+
+
+def _check_headers(token: str | None, headers: Mapping[str, str]) -> None:
+    """Refuse what cannot be sent, such as the line end of a token file, without showing it."""
+    given = {f"the header {show(name)}": value for name, value in headers.items()}
+    if token is not None:
+        given["the token"] = token or "\n"  # an empty one is an error, too
+    for what, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{what} must be a string, not {type(value).__name__}")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"{what} is empty, or has a line end or other characters that cannot "
+                             f"be sent")  # fmt: skip
+    for name in headers:
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{show(name)} cannot be the name of a header")
+
+
+def _get_public_name(model: str) -> str:
+    """An address without user info and query, which may be secret."""
+    address = urlsplit(model)
+    return address.netloc.rpartition("@")[2].lower() + address.path.rstrip("/")
+
 
 def _is_on_hub(model: str) -> bool:
+    """Whether it is a server of the hub's own. Others, such as those of Spaces, are anybody's."""
     address = urlsplit(model)
     if address.scheme not in ("http", "https"):
         return True
-    return address.scheme == "https" and f".{address.hostname}".endswith(_HUB_HOSTS)
+    if address.scheme != "https" or address.port not in (None, 443):
+        return False
+    return address.hostname in _HUB_HOSTS or f"{address.hostname}".endswith(_HUB_DOMAIN)

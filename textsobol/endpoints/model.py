@@ -12,6 +12,7 @@ from textsobol.endpoints.answers import Answer
 from textsobol.endpoints.cache import get_cache_path
 from textsobol.endpoints.client import Check, ProcessState, RemoteCost, RemoteSettings, Request
 from textsobol.endpoints.retry import RetryPolicy
+from textsobol.redaction import Redaction, strip_secrets
 
 
 class Remote:
@@ -131,10 +132,12 @@ def remote(
     if cache is not None and name is None:
         raise ValueError("a cache needs name=: it distinguishes the answers of different models")
     name = name or str(getattr(function, "__name__", type(function).__name__))
+    redaction = Redaction()
     settings = RemoteSettings(
-        function, name, identity=name, activation=activation,
+        function, redaction(name), identity=strip_secrets(name), activation=activation,
         batch=batch or (1 if single else 16), single=single, concurrency=concurrency,
         retry=RetryPolicy(retries, backoff, longest_wait),
         cache=None if cache is None else get_cache_path(cache), max_calls=max_calls,
+        redaction=redaction,
     )  # fmt: skip
     return Remote(settings)

@@ -7,7 +7,8 @@ and class names, without importing those libraries.
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,7 +16,13 @@ from typing import Any
 from tenacity import RetryCallState, wait_exponential, wait_random_exponential
 
 from textsobol.endpoints.answers import shorten
+from textsobol.redaction import Redaction
+from textsobol.render.printable import replace_controls
 
+_REDACTION = Redaction()
+_LARGEST_BODY = 64_000  # bytes that are read of an error's body
+_LONGEST_READ = 10.0  # seconds
+_PIECE = 8192
 _TRANSIENT_STATUS = (408, 425, 429)
 # Failed connections, beyond Python's own ConnectionError and TimeoutError.
 _TRANSIENT = {
@@ -80,7 +87,7 @@ def is_transient(error: BaseException) -> bool:
     """
     status = get_status(error)
     if status is not None:
-        return status in _TRANSIENT_STATUS or status >= 500
+        return status in _TRANSIENT_STATUS or 500 <= status < 600
     causes = _list_causes(error)
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     if names & _PERMANENT:
@@ -101,13 +108,26 @@ def get_retry_after(error: BaseException) -> float | None:
     return None
 
 
-def describe_error(error: BaseException) -> str:
-    """What the server said, on one short line, or else the message of the error."""
+def describe_error(error: BaseException, redaction: Redaction = _REDACTION) -> str:
+    """What the server said, or else the message of the error: one short line, without secrets."""
     found, status = _find_http_error(error)
     name = type(error).__name__ if found is None else f"HTTP {status}"
-    said = str(error) if found is None else _read_body(found) or str(found)
-    line = shorten(" ".join(said.split()))
+    said = _show_message(error) if found is None else _read_body(found) or _show_message(found)
+    line = clean(redaction(said))
     return f"{name}: {line}" if line else name
+
+
+def clean(text: str, limit: int = 200) -> str:
+    """One short line without control characters, from what others say."""
+    text = text[: 20 * limit]
+    return shorten(" ".join(replace_controls(text).split()), limit)
+
+
+def _show_message(error: BaseException) -> str:
+    try:
+        return str(error)[:_LARGEST_BODY]
+    except Exception:  # an error of the user's own, with a message that fails
+        return ""
 
 
 def suggest_fix(error: BaseException, texts: Sequence[str]) -> str:
@@ -140,7 +160,7 @@ def _find_http_error(error: BaseException) -> tuple[BaseException | None, int | 
         for holder in (getattr(cause, "response", None), cause):
             for name in ("status_code", "status", "code"):
                 value = getattr(holder, name, None)
-                if isinstance(value, int) and 100 <= value < 600:
+                if isinstance(value, int) and 100 <= value < 1000:
                     return cause, int(value)
     return None, None
 
@@ -152,17 +172,34 @@ def _parse_seconds(value: str) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError, OSError):
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _read_body(error: BaseException) -> str:
+    """The beginning of the body of an HTTP error, whichever library has it."""
+    body = getattr(error, "body", None)
+    if isinstance(body, str):  # our own
+        return body
     response: Any = getattr(error, "response", None)
+    end = time.monotonic() + _LONGEST_READ
+    read = b""
     try:
-        if response is not None:
-            return str(response.text)
-        with error:  # type: ignore[attr-defined]  # urllib's is an open file
-            return bytes(error.read()).decode("utf-8", "replace")  # type: ignore[attr-defined]
-    except Exception:  # without a body, or one not read in time: the error itself is shown
-        return ""
+        for piece in _iterate_body(error if response is None else response):
+            read += piece[:_LARGEST_BODY]
+            if len(read) >= _LARGEST_BODY or time.monotonic() > end:
+                break
+    except Exception:  # without a body, or one not read in time
+        pass
+    finally:
+        with suppress(Exception):
+            (error if response is None else response).close()  # type: ignore[union-attr]
+    return read[:_LARGEST_BODY].decode("utf-8", "replace")
+
+
+def _iterate_body(holder: Any) -> Iterator[bytes]:
+    for name in ("iter_content", "iter_bytes"):  # requests, httpx: also of what was read before
+        if hasattr(holder, name):
+            return iter(getattr(holder, name)(_PIECE))
+    return iter(lambda: bytes(holder.fp.read1(_PIECE)), b"")  # urllib's is an open file
