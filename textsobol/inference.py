@@ -7,7 +7,7 @@ from typing import Any
 
 @contextmanager
 def in_evaluation(model: Any) -> Iterator[None]:
-    """Switch to evaluation mode, and restore every module's mode, also after an error."""
+    """Run the block in evaluation mode, then restore the mode of every module."""
     training = [module for module in model.modules() if module.training]
     try:
         if training:
@@ -19,5 +19,5 @@ def in_evaluation(model: Any) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a smaller batch could help."""
+    """Whether the error is about memory, so that a smaller batch may work."""
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower()

@@ -47,7 +47,7 @@ def test_a_picture_is_explained(model: Path, picture: Path, tmp_path: Path) -> N
         done = run(app, [*asked, "--out", str(tmp_path / name)])
         assert done.exit_code == 0, done.output
     assert "forward passes" in done.stdout
-    assert "tenths of the strongest score" in done.stdout
+    assert "tenths of the highest score" in done.stdout
     with Image.open(tmp_path / "x.png") as plot:
         assert plot.width > 300
     read = [ImageExplanation.load(tmp_path / name) for name in ("x.npz", "x.json")]
