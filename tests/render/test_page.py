@@ -56,6 +56,18 @@ def test_the_text_stands_as_it_was_written(look: Look) -> None:
             assert fact in footer
 
 
+def test_the_footer_names_what_the_scores_of_other_methods_are(look: Look) -> None:
+    explanation = explained(method="occlusion")
+    old = {k: v for k, v in explanation.settings.items() if k != "quantity"}
+    for each, method in (
+        (explanation, "method occlusion (loss when left out) ·"),
+        (replace(explanation, settings=old), "method occlusion ·"),
+        (explained(), "method sobol ·"),
+    ):
+        with look(render_explanation(each)) as page:
+            assert method in page.locator("footer").inner_text()
+
+
 def test_it_begins_with_sentences(look: Look) -> None:
     explanation = replace(explained(), advised={"NEGATIVE": 4000})
     assert explanation.flip is not None

@@ -266,7 +266,7 @@ def test_truth_must_fit(explanations: list[TextExplanation]) -> None:
         render_report(explanations, truth=[2] * 5)
     with pytest.raises(ValueError, match="at least one"):
         render_report([])
-    with pytest.raises(ValueError, match="not of str"):
+    with pytest.raises(ValueError, match="not str"):
         render_report(["a text"])  # type: ignore[list-item]
     numbers: list[Any] = [1.0, 0.0, math.nan]  # as tables have them
     assert "2 of 2 predictions" in render_report(explanations[:3], truth=numbers)

@@ -369,3 +369,14 @@ def test_words_are_there_or_not_so_that_there_is_a_keep_rate(keep: Any) -> None:
     assert "or None" not in str(raised.value)
     with pytest.raises(ValueError, match="between 0 and 1"):
         next(explainer.stream("w1 w2 w3", method=Sobol(keep=keep)))
+
+
+def test_the_last_line_names_what_the_scores_of_other_methods_are() -> None:
+    explanation = TextExplainer()("A dull film.", method="occlusion")
+    old = {k: v for k, v in explanation.settings.items() if k != "quantity"}
+    for each, method in (
+        (explanation, "occlusion (loss when left out)"),
+        (replace(explanation, settings=old), "occlusion"),
+        (TextExplainer()("A dull film."), "sobol"),
+    ):
+        assert str(each).splitlines()[-1].startswith(f"imdb-bilstm: {method}, ")
