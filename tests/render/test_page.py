@@ -261,7 +261,7 @@ def test_a_contrast_has_no_probability(look: Look) -> None:
         assert page.locator(".summary").inner_text() == summarise(explanation)
         assert "difference)" in page.locator(".sums").inner_text()
         choose(page, "effect")
-        assert page.locator(".meaning").inner_text().endswith("difference")
+        assert page.locator(".meaning").inner_text().endswith("difference when the word is present")
         page.get_by_role("slider").fill("1")
         expect(page.locator(".after")).to_contain_text("sports 0.")
 

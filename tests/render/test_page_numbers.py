@@ -106,7 +106,7 @@ def test_intervals_that_reach_zero_say_what_is_unclear(look: Look) -> None:
     explanation = with_measures(explanation, "music", **unclear, total_low=0.0)
     said = {"film": "direction unclear", "music": "may be 0", "awful": ""}
     with look(render_explanation(explanation)) as page:
-        expect(page.locator(".doubt")).to_contain_text("the interval reaches 0")
+        expect(page.locator(".doubt")).to_contain_text("the interval includes 0")
         for text, doubt in said.items():
             bar = page.locator(".bar", has_text=text)
             assert (bar.locator(".fill.unclear").count() == 1) == bool(doubt)

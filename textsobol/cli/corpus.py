@@ -42,7 +42,8 @@ def corpus(
         str | None, typer.Option(help="Split of a hub data set.", show_default=False)
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Explain only the first texts.", show_default=False)
+        int | None,
+        typer.Option(help="Number of texts to explain, from the first.", show_default=False),
     ] = None,
     shard_size: Annotated[
         int | None,
