@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reporting import Table, escaped
-from textsobol.render.page import environment_of
+from textsobol.render.page import load_environment
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Report:
 
     def html(self) -> str:
         """The report as one page that fetches nothing."""
-        template = environment_of("benchmarks").get_template("report.html.j2")
+        template = load_environment("benchmarks").get_template("report.html.j2")
         plots = [(plot.caption, base64.b64encode(plot.png).decode("ascii")) for plot in self.plots]
         return template.render(
             title=self.title,

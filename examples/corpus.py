@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textsobol import TextExplainer, explain_corpus
 from textsobol.corpus.view import corpus_view, save_words
-from textsobol.render.report import report_html
+from textsobol.render.report import render_report
 
 REVIEWS = [
     "A gripping, beautifully acted film with a wonderful score.",
@@ -46,5 +46,5 @@ for name, error in explained.failures():
 view = corpus_view(explained)
 for found in [*view.words[:3], *view.phrases[:2]]:
     print(f"{found.word!r} in {found.texts} texts: mean score {found.score:+.3f} for {found.label}")
-(asked.out / "report.html").write_text(report_html(explained, view=view), encoding="utf-8")
+(asked.out / "report.html").write_text(render_report(explained, view=view), encoding="utf-8")
 save_words([*view.words, *view.phrases], asked.out / "words.csv")

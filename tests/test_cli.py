@@ -40,7 +40,7 @@ def test_a_method_can_be_chosen(model: str) -> None:
     assert "sobol, " in grouped.output.splitlines()[-1]
     assert "masked as groups" in grouped.output
     chosen = run(app, [*asked, "--method", "occlusion"])
-    assert "occlusion, 10 forward passes" in chosen.output.splitlines()[-1]
+    assert "occlusion (loss when left out), 10 forward passes" in chosen.output.splitlines()[-1]
     refused = run(app, [*asked, "--method", "anchors"])
     assert refused.exit_code != 0
     assert "unknown method 'anchors'; known: sobol, random" in refused.output

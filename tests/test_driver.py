@@ -62,7 +62,7 @@ def by_number(outcomes: Iterable[Outcome[Any]]) -> list[Outcome[Any]]:
 def test_what_generators_ask_for_is_forwarded_at_once() -> None:
     shared = Shared()
     walks = [asking(shared.model(), rounds) for rounds in (2, 1, 2)]
-    found = by_number(together(walks, most=3, most_size=9))
+    found = by_number(together(walks, max_live=3, max_size=9))
     assert [outcome.value for outcome in found] == [6, 3, 6]
     assert shared.seen == [6, 4]
 
@@ -70,7 +70,7 @@ def test_what_generators_ask_for_is_forwarded_at_once() -> None:
 def test_no_more_run_at_a_time_than_allowed() -> None:
     shared = Shared()
     walks = [asking(shared.model(), 1) for _ in range(6)]
-    found = list(together(walks, sizes=(3, 3, 9, 1, 1, 1), most=2, most_size=6))
+    found = list(together(walks, sizes=(3, 3, 9, 1, 1, 1), max_live=2, max_size=6))
     assert len(found) == 6
     assert shared.seen == [4, 2, 4, 2], "the third is larger than allowed, and runs alone"
 
@@ -78,7 +78,7 @@ def test_no_more_run_at_a_time_than_allowed() -> None:
 def test_who_asks_for_what_fails_is_the_only_one_to_fail() -> None:
     shared = Shared()
     walks = [asking(shared.model(failing=k == 1), 1) for k in range(3)]
-    found = by_number(together(walks, most=3, most_size=9))
+    found = by_number(together(walks, max_live=3, max_size=9))
     assert [outcome.value for outcome in found] == [3, None, 3]
     assert "OSError: no" in str(found[1].error)
 
@@ -92,7 +92,7 @@ def test_generators_are_closed_when_nobody_waits_for_them() -> None:
         finally:
             closed.append(number)
 
-    running = together([walk(k) for k in range(4)], most=4, most_size=9)
+    running = together([walk(k) for k in range(4)], max_live=4, max_size=9)
     next(running)
     running.close()
     assert sorted(closed) == [0, 1, 2, 3]
@@ -104,7 +104,7 @@ def test_an_exit_is_no_failure_of_a_text() -> None:
         raise SystemExit(4)
 
     with pytest.raises(SystemExit):
-        list(together([leave()], most=1, most_size=1))
+        list(together([leave()], max_live=1, max_size=1))
 
 
 def test_a_stream_has_what_is_known_on_the_way_and_can_be_closed() -> None:
@@ -135,7 +135,7 @@ def test_nothing_is_forwarded_twice_and_the_whole_input_not_again() -> None:
 
     assert run(steps()) == ([3], [3, 0, 3], [0, 3])
     assert len(seen) == 2
-    assert (model.ledger.n_asked, model.ledger.n_distinct, model.ledger.cost.rows) == (6, 2, 2)
+    assert (model.ledger.n_asked, model.ledger.n_distinct, model.ledger.cost.passes) == (6, 2, 2)
 
 
 def test_pieces_are_asked_for_together() -> None:
@@ -158,7 +158,7 @@ def test_pieces_are_asked_for_together() -> None:
 def test_explanations_are_those_of_texts_explained_alone(settings: dict[str, Any]) -> None:
     explainer, texts = tiny_model(), reviews(12)
     walks = [explainer.walk(text, **settings) for text in texts]
-    for outcome in together(walks, most=5, most_size=99):
+    for outcome in together(walks, max_live=5, max_size=99):
         assert outcome.error is None
         shared, alone = outcome.value, explainer(texts[outcome.number], **settings)
         assert shared.probabilities == pytest.approx(alone.probabilities, abs=1e-6)
@@ -181,7 +181,7 @@ def test_functions_are_called_with_full_batches() -> None:
     alone = [explainer(text) for text in texts]
     n_alone, n_rows = len(sizes), sum(sizes)
     sizes.clear()
-    found = by_number(together([explainer.walk(t) for t in texts], most=40, most_size=99))
+    found = by_number(together([explainer.walk(t) for t in texts], max_live=40, max_size=99))
     values: list[Any] = [outcome.value for outcome in found]
     assert [value.words for value in values] == [one.words for one in alone]
     assert n_alone == 80, "the whole text, then the design"

@@ -1,8 +1,8 @@
-"""Ask and tell: methods ask what a model says of masks, and the driver answers.
+"""Runs methods: a method asks for the outputs of masks, and the driver gets them from the model.
 
-A method is a generator; see `textsobol.steps`. The driver serves one (`run`, `stream`), or many in
-turn, so that their masked inputs fill batches together (`run_together`). It never gives a model the
-same input twice, keeps to the budget, checks what comes back, and counts what it costs.
+A method is a generator; see `textsobol.steps`. The driver runs one (`run`, `stream`), or several in
+turn so that they share batches (`run_together`). It never forwards the same input twice, enforces
+the budget, checks the outputs and counts the cost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from textsobol.errors import BlackBoxError
-from textsobol.ledger import mask_keys
+from textsobol.ledger import hash_masks
 from textsobol.steps import Ask, Call, Engine, Forwarded, Steps, T, Tick, relay
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ _LARGEST_SCORE = 1e60  # fourth powers of it, which standard errors take, are st
 
 
 def run(steps: Steps[T], tick: Tick = lambda _: None) -> T:
-    """The result of a generator."""
+    """Run a generator to its result."""
     *_, last = stream(steps, tick)
     result: T = last
     return result
 
 
 def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Iterator[Any]:
-    """The intermediate results of a generator as they come, and its result at last.
+    """Yield the intermediate results of a generator, then its result.
 
-    To stop, close the iterator.
+    Close the iterator to stop early.
     """
     answer: Any = None
     try:
@@ -51,7 +51,7 @@ def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Iterator[Any]:
 
 
 def _advance(steps: Steps[T], asked: Ask | Call, tick: Tick) -> Any:
-    """Answer a generator; what it yields next. It learns of errors, so that it can clean up."""
+    """Send a generator its answer, or throw the error into it, and return what it yields next."""
     try:
         answer = _answer(asked, tick)
     except Exception as error:
@@ -69,10 +69,10 @@ def _answer(asked: Ask | Call, tick: Tick) -> Any:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What came of one generator of several.
+    """The result of one of several generators.
 
     Attributes:
-        number: of the generator, in the order given.
+        number: which generator, in the order given.
         value: what it returned, or ``None``.
         error: what it raised, or ``None``.
     """
@@ -85,29 +85,29 @@ class Outcome(Generic[T]):
 def run_together(
     walks: Iterable[tuple[int, Steps[T]]],
     *,
-    most: int,
-    most_size: int,
-    answered: Callable[[int, int], None] = lambda number, n_inputs: None,
+    max_live: int,
+    max_size: int,
+    on_answer: Callable[[int, int], None] = lambda number, n_inputs: None,
 ) -> Iterator[Outcome[T]]:
-    """Serve several generators in turn, so that what they ask of one model shares its batches.
+    """Run several generators in turn, so that inputs for the same model share batches.
 
-    They begin in the order given, as others end. What meets in a batch does not depend on time.
-    A generator whose inputs fail is told so alone; the others go on.
+    They start in the order given, as others finish; batches do not depend on timing. An error is
+    thrown only into the generator whose inputs failed; the others continue.
 
     Args:
-        walks: the size of each, and the generator.
-        most: generators at a time.
-        most_size: sum of the sizes of those; a larger one runs alone.
-        answered: called with the number of a generator and how many inputs were forwarded for it.
+        walks: generators, each with its size.
+        max_live: most generators that run at once.
+        max_size: most total size of those; a larger generator runs alone.
+        on_answer: called with a generator's number and how many inputs were forwarded for it.
     """
     waiting = deque(_Walk(number, size, steps) for number, (size, steps) in enumerate(walks))
     live: list[_Walk[T]] = []
     try:
         while waiting or live:
-            while waiting and _fits(waiting[0], live, most, most_size):
+            while waiting and _fits(waiting[0], live, max_live, max_size):
                 live.append(waiting.popleft())
                 live[-1].advance(None)
-            for walk, answer in _answers(live, answered):
+            for walk, answer in _answers(live, on_answer):
                 walk.advance(answer)
             done = [walk for walk in live if walk.outcome is not None]
             live = [walk for walk in live if walk.outcome is None]
@@ -117,14 +117,14 @@ def run_together(
             walk.steps.close()
 
 
-def _fits(walk: _Walk[Any], live: Sequence[_Walk[Any]], most: int, most_size: int) -> bool:
+def _fits(walk: _Walk[Any], live: Sequence[_Walk[Any]], max_live: int, max_size: int) -> bool:
     if not live:
         return True
-    return len(live) < most and sum(other.size for other in live) + walk.size <= most_size
+    return len(live) < max_live and sum(other.size for other in live) + walk.size <= max_size
 
 
 class _Walk(Generic[T]):
-    """A generator, what it asks for, and what came of it."""
+    """A generator, its current request and its outcome."""
 
     def __init__(self, number: int, size: int, steps: Steps[T]) -> None:
         self.number = number
@@ -134,7 +134,7 @@ class _Walk(Generic[T]):
         self.outcome: Outcome[T] | None = None
 
     def advance(self, answer: Any) -> None:
-        """Up to the next ask or the end; nobody reads intermediate results here."""
+        """Run to the next request or the end; intermediate results are dropped."""
         self.asked = None
         try:
             failed = isinstance(answer, Exception)
@@ -149,9 +149,9 @@ class _Walk(Generic[T]):
 
 
 def _answers(
-    live: Sequence[_Walk[Any]], answered: Callable[[int, int], None]
+    live: Sequence[_Walk[Any]], on_answer: Callable[[int, int], None]
 ) -> list[tuple[_Walk[Any], Any]]:
-    """The answer, or the error, of every generator that asks."""
+    """Answers, or errors, for all generators with a request."""
     answers: list[tuple[_Walk[Any], Any]] = []
     together: dict[Engine, list[tuple[_Walk[Any], _Pending]]] = {}
     for walk in live:
@@ -166,13 +166,13 @@ def _answers(
     for group in together.values():
         _forward_together([pending for _, pending in group])
         for walk, pending in group:
-            answered(walk.number, len(pending.new))
+            on_answer(walk.number, len(pending.new))
             answers.append((walk, pending.outputs() if pending.error is None else pending.error))
     return answers
 
 
 def _forward_together(group: Sequence[_Pending]) -> None:
-    """Forward the new inputs of several asks at once; one by one if anything fails."""
+    """Forward the new inputs of several requests at once; request by request if that fails."""
     inputs = [given for pending in group for given in pending.new]
     if inputs and len(group) > 1:
         try:
@@ -190,7 +190,7 @@ def _forward_together(group: Sequence[_Pending]) -> None:
 
 
 def _slice(forwarded: Forwarded, start: int, stop: int) -> Forwarded:
-    """Copies: what one input keeps must not hold the outputs of all others."""
+    """Copy, so that one input does not keep the outputs of the whole batch in memory."""
     own = slice(start, stop)
     return Forwarded(
         forwarded.outputs[own].copy(),
@@ -201,48 +201,47 @@ def _slice(forwarded: Forwarded, start: int, stop: int) -> Forwarded:
 
 
 class _Pending:
-    """An ask: which of its masks and inputs are new, and then the outputs of all."""
+    """A request: its masks, and those of their inputs that must be forwarded."""
 
     def __init__(self, asked: Ask) -> None:
         self.model = asked.model
         self.error: Exception | None = None
         ledger = asked.model.ledger
-        self._keys = mask_keys(asked.masks)
+        self._keys = hash_masks(asked.masks)
         unknown: dict[bytes, int] = {}
-        for row, key in enumerate(self._keys):
+        for place, key in enumerate(self._keys):
             if key not in ledger.place_of:
-                unknown.setdefault(key, row)
+                unknown.setdefault(key, place)
         n_masks = ledger.n_distinct + len(unknown)
         if unknown and ledger.budget is not None and n_masks > ledger.budget:
-            raise RuntimeError(f"more than the budget of {ledger.budget} forward passes asked for")
-        rows = list(unknown.values())
-        self._masks = asked.masks[rows]
-        given = asked.model.inputs(self._masks) if rows else []
+            raise RuntimeError(f"the method exceeded its budget of {ledger.budget} forward passes")
+        self._masks = asked.masks[list(unknown.values())]
+        given = asked.model.inputs(self._masks) if unknown else []
         keys = asked.model.keys(given, list(unknown))
         self._input_keys = dict(zip(unknown, keys, strict=True))
         fresh: dict[Hashable, int] = {}
-        for row, given_key in enumerate(self._input_keys.values()):
+        for place, given_key in enumerate(self._input_keys.values()):
             if given_key not in ledger.known.place_of:
-                fresh.setdefault(given_key, row)
-        self._fresh_keys, self._fresh_rows = list(fresh), list(fresh.values())
-        self.new = [given[row] for row in self._fresh_rows]
+                fresh.setdefault(given_key, place)
+        self._fresh_keys, self._fresh_places = list(fresh), list(fresh.values())
+        self.new = [given[place] for place in self._fresh_places]
 
     def forward_safely(self) -> None:
-        """Forward what is new; an error is kept for whoever asked."""
+        """Forward the new inputs; keep an error in ``error``."""
         try:
             self.forward_alone(lambda _: None)
         except Exception as error:
             self.error = error
 
     def store_safely(self, forwarded: Forwarded) -> None:
-        """The same, with what was forwarded together with others."""
+        """Store outputs that were forwarded with other requests; keep an error in ``error``."""
         try:
             self._store(forwarded)
         except Exception as error:
             self.error = error
 
     def forward_alone(self, tick: Tick) -> None:
-        """Forward what is new and remember it."""
+        """Forward the new inputs and store their outputs."""
         tick(len(self._keys) - len(self.new))
         if not self.new:
             self._store(None)
@@ -257,7 +256,7 @@ class _Pending:
         except Exception as error:
             failure = BlackBoxError(
                 f"the classifier failed: {type(error).__name__}: {error}",
-                self._masks[self._fresh_rows[0]],
+                self._masks[self._fresh_places[0]],
             )
             raise self.model.name_error(failure) from error
         self._store(forwarded)
@@ -267,7 +266,7 @@ class _Pending:
         if forwarded is not None:
             self._check(forwarded.outputs)
             ledger.known.add(self._fresh_keys, forwarded.outputs)
-            ledger.cost.rows += forwarded.passes * len(self.new)
+            ledger.cost.passes += forwarded.passes * len(self.new)
             if forwarded.tokens is not None and forwarded.padding is not None:
                 ledger.cost.tokens += int(forwarded.tokens.sum())
                 ledger.cost.padding += int(forwarded.padding.sum())
@@ -281,37 +280,37 @@ class _Pending:
                 f"the classifier returned shape {outputs.shape} for {len(self.new)} inputs; "
                 f"it must return (inputs, labels)"
             )
-            raise self.model.name_error(BlackBoxError(said, self._masks[self._fresh_rows[0]]))
+            raise self.model.name_error(BlackBoxError(said, self._masks[self._fresh_places[0]]))
         wrong = np.flatnonzero(~(np.abs(outputs) < _LARGEST_SCORE).all(axis=1))
         if wrong.size:
             is_finite = np.isfinite(outputs[wrong[0]]).all()
             must = f"smaller than {_LARGEST_SCORE:.0e}" if is_finite else "finite"
             said = f"the classifier returned {outputs[wrong[0]]}; scores must be {must}"
-            mask = self._masks[self._fresh_rows[wrong[0]]]
+            mask = self._masks[self._fresh_places[wrong[0]]]
             raise self.model.name_error(BlackBoxError(said, mask))
 
     def outputs(self) -> Floats:
-        """Of all masks that were asked for ``(rows, labels)``."""
+        """Outputs of all masks of the request ``(masks, labels)``."""
         return self.model.ledger.outputs(self._keys)
 
 
-def answer_by(score: Callable[[Array], Any], steps: Steps[T]) -> T:
-    """Run a generator that yields masks, with a function that scores them.
+def run_with(score: Callable[[Array], Any], steps: Steps[T]) -> T:
+    """Run a generator that yields masks; ``score`` scores them.
 
     Example:
         >>> def steps():
         ...     scores = yield np.eye(2, dtype=bool)
         ...     return scores.sum()
-        >>> answer_by(lambda masks: masks @ [1.0, 2.0], steps()).item()
+        >>> run_with(lambda masks: masks @ [1.0, 2.0], steps()).item()
         3.0
     """
-    *_, last = stream_by(score, steps)
+    *_, last = stream_with(score, steps)
     result: T = last
     return result
 
 
-def stream_by(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
-    """The same, with all intermediate results."""
+def stream_with(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
+    """Like `run_with`, but yield all intermediate results too."""
 
     def answer(asked: Any) -> Steps[Any]:
         if isinstance(asked, np.ndarray):

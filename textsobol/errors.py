@@ -1,20 +1,20 @@
 """Every error and warning of the package.
 
-A wrong argument raises the built-in ``ValueError`` or ``TypeError``, with what would be right. What
-only shows while a model works is one of these:
+A wrong argument raises the built-in ``ValueError`` or ``TypeError``, with what would be right.
+These errors show while a model runs:
 
     TextsobolError
-    ├── BlackBoxError             the model raised, or returned what cannot be a score
+    ├── BlackBoxError             the model raised, or returned something that is not a score
     ├── RemoteError               a remote model did not answer
     │   └── CacheError            its cache cannot be read or written
-    └── WrongAnswerError          a remote model answered with something else than scores
-        └── LabelMismatchError    with other labels than before
+    └── WrongAnswerError          a remote model's answer has no scores
+        └── LabelMismatchError    its labels differ from earlier answers
 
     TextsobolWarning
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
-    ├── UnstableTopWarning        the budget ended before the top was clear
-    └── WindowWarning             a text is longer than what the model can see
+    ├── UnstableTopWarning        the budget ran out before the top was stable
+    └── WindowWarning             a text is longer than the model's window
 """
 
 from __future__ import annotations
@@ -49,11 +49,10 @@ class TextsobolError(Exception):
 
 
 class BlackBoxError(TextsobolError, RuntimeError):
-    """The model raised, or returned something that cannot be a score.
+    """The model raised, or returned something that is not a score.
 
     Attributes:
-        mask: the offending mask ``(features,)``; the first one of the batch when the model raised
-            or returned a wrong shape and no single mask is to blame.
+        mask: the mask ``(features,)`` that failed; the first of the batch if no single one did.
     """
 
     def __init__(self, message: str, mask: Array) -> None:
@@ -62,7 +61,7 @@ class BlackBoxError(TextsobolError, RuntimeError):
 
 
 class RemoteError(TextsobolError, RuntimeError):
-    """A remote model did not answer, or not with scores; the message names the text."""
+    """A remote model did not answer with scores; the message names the text."""
 
 
 class CacheError(RemoteError):
@@ -70,7 +69,7 @@ class CacheError(RemoteError):
 
 
 class WrongAnswerError(TextsobolError, ValueError):
-    """An answer that cannot be the scores of a text."""
+    """An answer that does not hold the scores of a text."""
 
 
 class LabelMismatchError(WrongAnswerError):
@@ -82,23 +81,23 @@ class TextsobolWarning(UserWarning):
 
 
 class AliasedDesignWarning(TextsobolWarning):
-    """Some features have the same column in a design and cannot be told apart."""
+    """Some features have the same column in a design, so their effects cannot be separated."""
 
 
 class ConstantScoreWarning(TextsobolWarning):
-    """A score does not vary, so that there is no variance to share out."""
+    """A score is the same for every mask: there is no variance to explain."""
 
 
 class UnstableTopWarning(TextsobolWarning):
-    """The budget ended before it was clear which features are on top."""
+    """The budget ran out before the top features were stable."""
 
 
 class WindowWarning(TextsobolWarning):
-    """A text is longer than what the model can see."""
+    """A text is longer than the model's window."""
 
 
 def warn(message: str, category: type[TextsobolWarning]) -> None:
-    """Warn at the first line outside of this package, so that users see their own line."""
+    """Warn, and point at the user's own line: the first one outside this package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

@@ -34,5 +34,5 @@ def in_evaluation(model: Any) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a smaller batch could help."""
+    """Whether the error is about memory, so that a smaller batch may work."""
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower()

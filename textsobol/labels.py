@@ -1,11 +1,11 @@
-"""Labels that are asked for, checked."""
+"""Names of labels, and the choice among them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 
 def disambiguate(names: Sequence[str]) -> list[str]:
-    """Names of labels, each with its number where a name stands for several.
+    """Add the number of a label to its name if several labels share the name.
 
     Example:
         >>> disambiguate(["crane", "lamp", "crane"])
@@ -15,8 +15,8 @@ def disambiguate(names: Sequence[str]) -> list[str]:
     return [f"{name} ({k})" if count[name] > 1 else name for k, name in enumerate(names)]
 
 
-def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:
-    """Numbers of the labels asked for; all of them by default."""
+def choose_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int]:
+    """Numbers of the requested labels; by default all."""
     if asked is None:
         return list(range(len(known)))
     asked = [asked] if isinstance(asked, str) else list(map(str, asked))
@@ -28,10 +28,10 @@ def chosen_labels(asked: Sequence[str] | None, known: Sequence[str]) -> list[int
     return [known.index(label) for label in asked]
 
 
-def checked_label(
+def choose_target(
     asked: str | None, analysed: Sequence[str], probabilities: Mapping[str, float]
 ) -> str:
-    """The label to look at; by default the likeliest of those analysed."""
+    """Check the label to explain; by default the likeliest analysed one."""
     if asked is None:
         return max(analysed, key=lambda label: probabilities[label])
     asked = str(asked)  # the labels 0 and 1 of a function are numbers to its author

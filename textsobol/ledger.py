@@ -1,4 +1,4 @@
-"""What is known of one input, and what it cost."""
+"""The known outputs of one input, and what they cost."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _LONGEST_PLAIN_KEY = 32
 
 @dataclass
 class Cost:
-    """What was forwarded for one input."""
+    """Forward passes and tokens spent on one input."""
 
-    rows: int = 0
+    passes: int = 0
     tokens: int = 0
     padding: int = 0
 
     @property
     def padding_share(self) -> float:
-        """Share of the forwarded tokens that is padding."""
+        """Fraction of the forwarded tokens that is padding."""
         return self.padding / self.tokens if self.tokens else 0.0
 
     def metadata(self) -> dict[str, float]:
-        """What else an explanation says of it."""
+        """Further entries for an explanation's ``cost``."""
         return {}
 
 
 class _Known:
-    """Outputs of all inputs that were ever forwarded, each once."""
+    """Outputs of all forwarded inputs, each once."""
 
     def __init__(self) -> None:
         self.place_of: dict[Hashable, int] = {}
@@ -53,12 +53,12 @@ class _Known:
 
 
 class Ledger:
-    """What is known of one input: the outputs of every mask that was asked for, and the cost.
+    """The outputs of all scored masks of one input, and their cost.
 
     Attributes:
-        budget: distinct masks that may be asked for, or ``None``.
-        cost: what was forwarded.
-        n_asked: masks that were asked for, repeated ones included.
+        budget: most distinct masks, or ``None``.
+        cost: forward passes and tokens so far.
+        n_asked: requested masks, repeated ones included.
     """
 
     def __init__(self, *, budget: int | None = None, cost: Cost | None = None) -> None:
@@ -70,20 +70,20 @@ class Ledger:
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct masks that were asked for."""
+        """Number of distinct masks requested."""
         return len(self.place_of)
 
     def restart(self) -> None:
-        """Count anew; what is known stays known, and costs no forward pass."""
+        """Reset budget and counts; known outputs stay, and cost no forward pass."""
         self.budget, self.n_asked, self.place_of = None, 0, {}
 
     def outputs(self, keys: Sequence[bytes]) -> Floats:
-        """Outputs ``(rows, labels)`` of masks that were all asked for before, by `mask_keys`."""
+        """Outputs ``(masks, labels)`` of known masks, by their keys (`hash_masks`)."""
         return self.known.outputs([self.place_of[key] for key in keys])
 
 
-def mask_keys(masks: Array) -> list[bytes]:
-    """A key for every mask, equal for equal masks only."""
+def hash_masks(masks: Array) -> list[bytes]:
+    """A key for every mask, equal only for equal masks."""
     packed = np.packbits(masks, axis=1) if masks.dtype == bool else masks
     raw = np.ascontiguousarray(packed)
     keys: list[bytes] = raw.view(f"V{raw.shape[1] * raw.itemsize}").ravel().tolist()

@@ -1,4 +1,4 @@
-"""From a model's outputs to the scores that are analysed and the probabilities that are shown."""
+"""From a model's outputs to scores (analysed) and probabilities (shown)."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def to_log_odds(probabilities: Floats) -> Floats:
 
 
 def compute_probabilities(outputs: Floats, activation: str) -> Floats:
-    """What the model's own pipeline would show ``(rows, labels)``.
+    """Probabilities ``(masks, labels)``, as the model's own pipeline computes them.
 
     Args:
-        outputs: raw outputs ``(rows, labels)``.
+        outputs: raw outputs ``(masks, labels)``.
         activation: ``softmax``, ``sigmoid`` (several labels at once) or ``none`` (regression, or a
             function whose scores are shown as they are).
     """
@@ -63,10 +63,10 @@ def compute_probabilities(outputs: Floats, activation: str) -> Floats:
 
 
 def compute_scores(outputs: Floats, activation: str, score: str, labels: Sequence[int]) -> Floats:
-    """The scores of some labels ``(rows, labels)``, whose variance is analysed.
+    """The scores ``(masks, labels)`` of some labels, whose variance is analysed.
 
-    ``logit`` is the log-odds log(p / (1 - p)) of a label. It does not flatten out where the model
-    is sure, as the probability does, and so still distinguishes words there. ``output`` is the
+    ``logit`` is the log-odds log(p / (1 - p)) of a label. Unlike the probability, it does not
+    saturate where the model is sure. ``output`` is the
     model's output before any activation; it differs from ``logit`` for softmax only. Outputs
     without activation are analysed as they are.
 
@@ -83,10 +83,10 @@ def compute_scores(outputs: Floats, activation: str, score: str, labels: Sequenc
 
 
 def _log_sum_others(outputs: Floats) -> Floats:
-    """Log sum exp of all labels but one, for every one ``(rows, labels)``.
+    """For every label, log-sum-exp of all the other labels ``(masks, labels)``.
 
-    The others of the highest output are summed directly. For every other label its exp is taken
-    off the whole sum, of which it is less than half, so that no precision is lost.
+    For the label with the highest output the others are summed directly. For any other label, its
+    exp is subtracted from the whole sum, of which it is at most half, so that no precision is lost.
     """
     rows = np.arange(len(outputs))
     first = outputs.argmax(axis=1)

@@ -6,9 +6,9 @@ import sys
 import time
 from typing import Any, Self
 
-_PATIENCE = 1.0  # seconds before the remaining time is first estimated
-_LONG = 2.0  # seconds that an explanation may take without a bar
-_SILENCE = 30.0  # seconds between lines of a job that has no terminal
+_FIRST_ESTIMATE = 1.0  # seconds before the remaining time is estimated
+_LONG = 2.0  # seconds; shorter explanations get no bar
+_BETWEEN_LINES = 30.0  # seconds, for a job without a terminal
 
 
 class _Bar:
@@ -27,7 +27,7 @@ class _Bar:
             self._bar.stop()
 
     def _open(self, *, is_job: bool, **task: Any) -> bool:
-        """Show the bar; false where there is no terminal for it."""
+        """Show the bar; false if there is no terminal."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -46,58 +46,58 @@ class _Bar:
 
 
 class LateProgress(_Bar):
-    """Counts forward passes; the bar appears once the work turns out to take long."""
+    """Counts forward passes; the bar appears if the work will take over 2 seconds."""
 
     def __init__(self, total: int, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
         self._total, self._done = total, 0
 
-    def tick(self, n_rows: int) -> None:
-        """Count ``n_rows`` forward passes as done."""
-        self._done += n_rows
+    def tick(self, n_passes: int) -> None:
+        """Count forward passes as done."""
+        self._done += n_passes
         self._update(completed=self._done)
         elapsed = time.monotonic() - self._start
-        if self._bar is None and self._enabled and self._done and elapsed > _PATIENCE:
+        if self._bar is None and self._enabled and self._done and elapsed > _FIRST_ESTIMATE:
             is_long = elapsed * self._total / self._done > _LONG
             task = {"total": self._total, "completed": self._done}
             self._enabled = is_long and self._open(is_job=False, **task)
 
-    def more(self, n_rows: int) -> None:
-        """Expect ``n_rows`` on top of the total."""
-        self._total += n_rows
+    def expect(self, n_passes: int) -> None:
+        """Add forward passes to the total."""
+        self._total += n_passes
         self._update(total=self._total)
 
 
 class JobProgress(_Bar):
-    """Counts the texts of a job: a bar on a terminal, elsewhere a line every 30 seconds.
+    """Counts the texts of a job: a bar on a terminal, else a line every 30 seconds.
 
-    The time left is estimated from the work, since long texts take much longer than short ones.
+    The time left is estimated from the work: long texts take much longer than short ones.
     """
 
     def __init__(self, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
-        self._n_texts: int | None = None  # never known of a stream
+        self._n_texts: int | None = None  # unknown for a stream
         self._n_before = self._n_done = 0
         self._work_left = self._work_done = 0.0
-        self._parts: dict[int, float] = {}  # work done on unfinished texts, by their rows
+        self._parts: dict[int, float] = {}  # work done on unfinished texts, by row
         self._last = self._start
-        self._has_bar: bool | None = None  # not known before the first step
+        self._has_bar: bool | None = None  # unknown before the first step
 
     def expect(self, n_texts: int, n_left: int, work: float) -> None:
-        """Set the number of texts, how many of them are left, and the work that these take."""
+        """Set the number of texts, how many are left, and the work for these."""
         self._n_texts, self._n_before, self._work_left = n_texts, n_texts - n_left, work
         self._start = time.monotonic()
         if self._enabled and self._n_before:
             print(f"{self._n_before:,} of {n_texts:,} texts are done", file=sys.stderr)
 
     def count_part(self, row: int, work: float, fraction: float) -> None:
-        """Count a fraction of the text in that row; at most 95 % of its work before its end."""
+        """Count a fraction of a text's work; at most 95 % before the text is done."""
         before = self._parts.get(row, 0.0)
         self._parts[row] = min(0.95 * work, before + fraction * work)
         self.count_texts(0, self._parts[row] - before)
 
     def count_text(self, row: int, work: float) -> None:
-        """Count the text in that row as done."""
+        """Count a text as done."""
         self.count_texts(1, work - self._parts.pop(row, 0.0))
 
     def count_texts(self, n_texts: int, work: float) -> None:
@@ -109,30 +109,30 @@ class JobProgress(_Bar):
         if self._has_bar is None:
             self._has_bar = self._open(is_job=True, total=self._work_left or None)
         if self._has_bar:
-            self._update(completed=self._work_done, description=self.line())
-        elif time.monotonic() - self._last >= _SILENCE:
+            self._update(completed=self._work_done, description=self.describe())
+        elif time.monotonic() - self._last >= _BETWEEN_LINES:
             self._last = time.monotonic()
-            print(self.line(), file=sys.stderr, flush=True)
+            print(self.describe(), file=sys.stderr, flush=True)
 
-    def line(self) -> str:
-        """Texts done, texts a second, and the time left where it can be estimated."""
+    def describe(self) -> str:
+        """Texts done, texts per second, and the time left if known."""
         seconds = max(1e-9, time.monotonic() - self._start)
         total = "" if self._n_texts is None else f" of {self._n_texts:,}"
         done = f"{self._n_before + self._n_done:,}{total} texts"
         if self._n_texts is None or not self._work_done:
-            return f"{done}, {self._n_done / seconds:.2f} texts a second"
-        share = min(1.0, self._work_done / self._work_left)
-        rate = share * (self._n_texts - self._n_before) / seconds
-        left = seconds * (1 - share) / share
-        return f"{done}, {rate:.2f} texts a second, about {duration(left)} left"
+            return f"{done}, {self._n_done / seconds:.2f} texts per second"
+        done_part = min(1.0, self._work_done / self._work_left)
+        rate = done_part * (self._n_texts - self._n_before) / seconds
+        left = seconds * (1 - done_part) / done_part
+        return f"{done}, {rate:.2f} texts per second, about {format_duration(left)} left"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration in words.
 
     Example:
-        >>> duration(40), duration(600), duration(7300), duration(200_000)
-        ('40 s', '10 min', '2.0 h', '2.3 days')
+        >>> [format_duration(seconds) for seconds in (40, 600, 7300, 200_000)]
+        ['40 s', '10 min', '2.0 h', '2.3 days']
     """
     for size, name, digits in ((86_400, "days", 1), (3600, "h", 1), (60, "min", 0)):
         if seconds >= 2 * size or (size < 86_400 and seconds >= size):

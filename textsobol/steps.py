@@ -1,8 +1,8 @@
-"""What a method may ask for: generators that yield masks and are sent scores.
+"""What a method may yield: requests for scores, and intermediate results.
 
-A method yields an `Ask` and is sent the model's outputs for its masks; what else it yields is an
-intermediate result; what it returns is its result. `textsobol.driver` serves it. Estimators and
-searches know no model: they yield plain arrays of masks, and `translate` makes asks of them.
+A method is a generator. When it yields an `Ask`, `textsobol.driver` sends it the model's outputs
+for these masks. Anything else it yields is an intermediate result; what it returns is its result.
+Estimators and searches know no model: they yield arrays of masks, and `translate` makes the asks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ T = TypeVar("T")
 Steps = Generator[Any, Any, T]
 Tick = Callable[[int], None]
 
-PIECE_CELLS = 2**20  # of the masks that are asked for at a time
+PIECE_CELLS = 2**20  # most cells (masks x features) of one request
 
 
 @dataclass(frozen=True)
 class Forwarded:
-    """What a model said of some inputs.
+    """Outputs of a model, and what they cost.
 
     Attributes:
         outputs: ``(inputs, labels)``.
-        tokens: tokens that each input took in its batch ``(inputs,)``, where there are any.
+        tokens: tokens of each input in its batch ``(inputs,)``, for models with tokens.
         padding: how many of these are padding ``(inputs,)``.
-        passes: forward passes that every input took.
+        passes: forward passes per input.
     """
 
     outputs: Floats
@@ -43,7 +43,7 @@ class Forwarded:
 
 
 Engine = Callable[[Sequence[Any], Tick], Forwarded]
-"""Runs a model: inputs to what it says of them, in batches of its own; ticks for every batch."""
+"""Runs a model on inputs, in batches of its own choice; ticks after every batch."""
 
 
 class MaskedModel(Protocol):
@@ -55,34 +55,34 @@ class MaskedModel(Protocol):
 
     @property
     def ledger(self) -> Ledger:
-        """What is known of this input."""
+        """The known outputs and the cost of this input."""
 
     @property
     def engine(self) -> Engine:
-        """Runs the model; masked models that share one share batches."""
+        """Runs the model; masked models with the same engine share batches."""
 
     def inputs(self, masks: Array) -> Sequence[Any]:
-        """What the model is given for each of the masks ``(rows, features)``."""
+        """The model's input for each of the masks ``(masks, features)``."""
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """A key for everything that the model is given, equal for equal inputs only.
+        """A key for every input, equal only for equal inputs.
 
         Args:
-            given: what `inputs` made of masks.
-            mask_keys: keys of these masks, for models to whom every mask is another input.
+            given: inputs made by `inputs`.
+            mask_keys: keys of their masks, for models where every mask is a different input.
         """
 
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """The same error, with a word on the input that caused it."""
+        """Add to the error the input that caused it."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Masks whose outputs a generator wants to be sent.
+    """A request for the outputs of masks.
 
     Attributes:
-        model: what they are masks of.
-        masks: ``(rows, features)``.
+        model: the masked model.
+        masks: ``(masks, features)``.
     """
 
     model: MaskedModel
@@ -91,11 +91,11 @@ class Ask:
 
 @dataclass(frozen=True)
 class Call:
-    """A library that calls back: ``function`` is run, and what it returns is sent back.
+    """A request to run a library that calls the model itself; its result is sent back.
 
     Attributes:
-        model: what it asks about.
-        function: from a function of masks ``(rows, features)`` to outputs, to anything.
+        model: the masked model.
+        function: runs the library; is given a function from masks ``(masks, features)`` to outputs.
     """
 
     model: MaskedModel
@@ -103,11 +103,11 @@ class Call:
 
 
 def relay(steps: Steps[T], answer: Callable[[Any], Steps[Any]]) -> Steps[T]:
-    """The same steps, with something between them and whoever serves them.
+    """Wrap a generator: ``answer`` handles what it yields.
 
     Args:
         steps: any generator.
-        answer: from what it yields to steps of their own, which return what it is sent.
+        answer: from a yielded value to a generator that returns what ``steps`` is sent.
     """
     sent: Any = None
     try:
@@ -125,13 +125,13 @@ def translate(
     to_ask: Callable[[Array], Any],
     to_answer: Callable[[Floats], Floats] = lambda outputs: outputs,
 ) -> Steps[T]:
-    """A generator that yields masks, with its masks and what it is sent in another form.
+    """Wrap a generator of masks: convert its masks, and the answers it is sent.
 
     Args:
-        steps: yields masks ``(rows, features)`` and is sent scores; other things that it yields
-            are passed on.
-        to_ask: masks to what is yielded instead.
-        to_answer: what comes back, to what ``steps`` is sent.
+        steps: yields masks ``(masks, features)`` and is sent scores; anything else it yields is
+            passed on.
+        to_ask: converts masks to what is yielded instead.
+        to_answer: converts the answer to what ``steps`` is sent.
     """
 
     def answer(asked: Any) -> Steps[Any]:
@@ -143,7 +143,7 @@ def translate(
 
 
 def map_results(steps: Steps[T], make: Callable[[Any], Any]) -> Steps[T]:
-    """The same steps, with every intermediate result made into something else."""
+    """Wrap a generator: convert its intermediate results by ``make``."""
 
     def answer(asked: Any) -> Steps[Any]:
         return (yield asked if isinstance(asked, Ask | Call) else make(asked))
@@ -152,7 +152,7 @@ def map_results(steps: Steps[T], make: Callable[[Any], Any]) -> Steps[T]:
 
 
 def ask(pieces: Iterable[Array]) -> Steps[Floats]:
-    """Ask for masks that come in pieces, as many at a time as memory allows; scores of all."""
+    """Yield masks that come in pieces, up to `PIECE_CELLS` at a time; return all scores."""
     scores: list[Floats] = []
     waiting: list[Array] = []
     n_cells = 0

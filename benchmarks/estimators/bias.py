@@ -15,7 +15,7 @@ from benchmarks.estimators.coverage import N_WORDS, score_table
 from benchmarks.tables import markdown
 from textsobol.sobol import Design, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.flip import flip_differences, flip_estimate, flip_variance
+from textsobol.sobol.flip import estimate_flip, flip_differences, flip_variance
 from textsobol.sobol.masks import base_and_flips
 
 NAMES = ("and", "or3", "majority", "xor", "lookup", "negation", "keywords")
@@ -27,7 +27,7 @@ def estimates(table: Floats, keep: float, n_base: int, seed: int) -> tuple[Float
     masks = np.concatenate(list(base_and_flips(base)))
     scores = _look_up(table, masks).reshape(n_base, 1 + N_WORDS, 1)
     differences = flip_differences(base, scores[:, 0], scores[:, 1:])
-    found = flip_estimate(base, scores[:, 0], differences, keep, blocks)
+    found = estimate_flip(base, scores[:, 0], differences, keep, blocks)
     free = flip_variance(base, scores[:, 0], differences, keep, blocks)[0]
     variances = np.array([found.variance.item(), free.item()])
     return found.first.value[:, 0], found.total.value[:, 0], variances

@@ -88,7 +88,7 @@ def sentence_tables(data: str, model: str | None, n_sentences: int) -> Iterator[
     for _, text in zip(range(n_sentences), short, strict=False):
         game = explainer.masked(text)
         column = game.labels.index(game.prediction)
-        yield np.concatenate([game.scores(m)[:, column] for m in all_masks(game.n_features)])
+        yield np.concatenate([game.score_masks(m)[:, column] for m in all_masks(game.n_features)])
         print(text, file=sys.stderr)
 
 

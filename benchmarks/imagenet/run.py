@@ -123,11 +123,11 @@ class Picture:
     def maps(self, way: PictureWay, seed: int) -> Maps:
         """A map for each kind of score."""
         game = self.game_for(way)
-        n_before = game.cost.rows
+        n_before = game.cost.passes
         found, n_rows = explained(game, way, seed)
         values = [game.regions.as_picture(scores_of(found, kind)) for kind in way.scores]
         # Passes of gradients are not the game's.
-        return Maps(values, n_rows, game.cost.rows - n_before + found.passes)
+        return Maps(values, n_rows, game.cost.passes - n_before + found.passes)
 
 
 def run(

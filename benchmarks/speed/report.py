@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import Sobol, TextExplainer
-from textsobol.render.report import report_html
+from textsobol.render.report import render_report
 
 # Jumps from screen to screen; the time until the browser has painted each.
 SCROLL = """async () => {
@@ -43,7 +43,7 @@ def main() -> None:
     different = list(TextExplainer(asked.model).many(texts, method=Sobol(base_masks=2)))
     explanations = [different[k % len(different)] for k in range(asked.number)]
     start = time.perf_counter()
-    html = report_html(explanations)
+    html = render_report(explanations)
     written = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"

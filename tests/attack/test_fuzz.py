@@ -13,7 +13,7 @@ import pytest
 
 from tests.render.conftest import Look
 from textsobol import TextExplainer, TextExplanation
-from textsobol.render.page import explanation_html
+from textsobol.render.page import render_explanation
 from textsobol.render.view import clean
 
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.TextsobolWarning")
@@ -71,7 +71,7 @@ def test_every_text_is_explained_or_refused(
         TextExplainer(score, label_names=["a", "<b>", "\x1b[2Jc"], unit=unit, progress=False),
         TextExplainer(unit=unit, progress=False),
     ]
-    usual = runnable(explanation_html(models[0]("a good film")))
+    usual = runnable(render_explanation(models[0]("a good film")))
     refusals: list[str] = []
     for number, text in enumerate(texts(rng, attack_size)):
         try:
@@ -85,7 +85,7 @@ def test_every_text_is_explained_or_refused(
         found.save(tmp_path / "x.json")
         assert TextExplanation.load(tmp_path / "x.json") == found
         json.dumps(found.to_dict(), allow_nan=False)
-        assert runnable(explanation_html(found)) == usual
+        assert runnable(render_explanation(found)) == usual
         shown = str(found)
         assert not [c for c in shown if unicodedata.category(c) == "Cc" and c not in "\n"]
     assert all("nothing to explain" in why or "surrogate" in why for why in refusals)
@@ -102,7 +102,7 @@ def test_pages_show_text_and_run_nothing(look: Look, rng: random.Random, attack_
         except ValueError:
             continue
         n_pages += 1
-        with look(explanation_html(found)) as page:
+        with look(render_explanation(found)) as page:
             shown = page.locator(".card .text").first.evaluate("e => e.textContent")
             assert shown == clean(text)
             assert page.evaluate("typeof window.hacked") == "undefined"

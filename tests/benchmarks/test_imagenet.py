@@ -193,11 +193,11 @@ def test_the_plan_of_passes_is_kept(setup: Setup, data: Path) -> None:
     (photo, *_) = photos(data, seed=0)
     asked = ways(["occlusion", "rise", "jansen", "flip"], N_CELLS, [20, 40])
     picture = Picture(setup.explainer(), photo)
-    start = [picture.game_for(way).cost.rows for way in asked[:2]]
+    start = [picture.game_for(way).cost.passes for way in asked[:2]]
     for way in asked:
         for found in picture.maps(way, seed=0).values:
             pixel_faithfulness(picture.pixels, found, picture.pixels.prediction, steps=8)
-    made = sum(picture.game_for(way).cost.rows for way in asked[:2]) - sum(start)
+    made = sum(picture.game_for(way).cost.passes for way in asked[:2]) - sum(start)
     most = sum(planned(asked, 8))  # what several ways ask for is forwarded once
     assert 0.9 * most < made <= most
 

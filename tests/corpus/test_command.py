@@ -142,10 +142,10 @@ def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPa
     clock[0] = 10.0
     job.count_texts(2, work=10.0)
     # At this rate the four texts that were left would take 100 s.
-    assert job.line() == "10 of 12 texts, 0.04 texts a second, about 2 min left"
+    assert job.describe() == "10 of 12 texts, 0.04 texts per second, about 2 min left"
     clock[0] = 20.0
     job.count_part(10, work=30.0, fraction=0.5)
-    assert job.line() == "10 of 12 texts, 0.05 texts a second, about 1 min left"
+    assert job.describe() == "10 of 12 texts, 0.05 texts per second, about 1 min left"
     job.count_part(10, work=30.0, fraction=2.0)
     job.count_text(10, work=30.0)
-    assert job.line() == "11 of 12 texts, 0.08 texts a second, about 30 s left"
+    assert job.describe() == "11 of 12 texts, 0.08 texts per second, about 30 s left"

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv
 from textsobol import Sobol, TextExplainer, explain_corpus, read_explanations
 from textsobol.corpus.directory import JobDirectory
-from textsobol.corpus.shard import text_seed
+from textsobol.corpus.shard import derive_seed
 
 
 def rows_of(texts: list[str]) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def test_a_text_gets_what_it_would_get_alone(tmp_path: Path) -> None:
     )
     assert len(found) == 20
     for name, one in found.items():
-        alone = explainer(texts[int(name)], seed=text_seed(5, name), method=Sobol(interactions=2))
+        alone = explainer(texts[int(name)], seed=derive_seed(5, name), method=Sobol(interactions=2))
         assert one.settings == alone.settings
         assert {**one.cost, "seconds": 0, "padding": 0} == {
             **alone.cost,
@@ -87,7 +87,7 @@ def test_exact_scores_come_back_exactly(tmp_path: Path) -> None:
     data = datasets.Dataset.from_dict({"text": texts})
     found = explain_corpus(explainer, data, out=tmp_path, method="occlusion")
     for name, one in read_explanations(tmp_path).items():
-        alone = explainer(texts[int(name)], method="occlusion", seed=text_seed(0, name))
+        alone = explainer(texts[int(name)], method="occlusion", seed=derive_seed(0, name))
         assert one.words == alone.words, "also what is not known"
     assert found.manifest["settings"]["method"] == "occlusion"
 

@@ -231,7 +231,7 @@ def test_the_command_line(server: Server, tmp_path: Path) -> None:
     server.misbehaves = lambda text, time_: Reply(500) if time_ == 1 else None
     page = tmp_path / "page.html"
     again = run(app, ["explain", "a film", "--endpoint", server.url, "--html", str(page)])
-    assert "8 calls (4 again, after " in " ".join(again.output.split()), again.output
+    assert "8 calls (4 retries, " in " ".join(again.output.split()), again.output
     assert "from the cache" in page.read_text()
 
 

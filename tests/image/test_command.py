@@ -47,7 +47,7 @@ def test_a_picture_is_explained(model: Path, picture: Path, tmp_path: Path) -> N
         done = run(app, [*asked, "--out", str(tmp_path / name)])
         assert done.exit_code == 0, done.output
     assert "forward passes" in done.stdout
-    assert "tenths of the strongest score" in done.stdout
+    assert "tenths of the highest score" in done.stdout
     with Image.open(tmp_path / "x.png") as plot:
         assert plot.width > 300
     read = [ImageExplanation.load(tmp_path / name) for name in ("x.npz", "x.json")]
@@ -110,11 +110,11 @@ def test_the_papers_masks_and_several_maps(model: Path, picture: Path, tmp_path:
         (["--method", "lemon"], "unknown method 'lemon'"),
         (["--budget", "3"], "regions need at least"),
         (["--out", "x.txt"], "ends in .png or .svg"),
-        (["--kind", "colour", "--out", "x.png"], "known are score, total"),
-        (["--kind", "total", "--out", "x.png", "--method", "rise"], "of method sobol only"),
+        (["--kind", "colour", "--out", "x.png"], "unknown --kind colour; known: score, total"),
+        (["--kind", "total", "--out", "x.png", "--method", "rise"], "total needs --method sobol"),
         (["--kind", "total"], "--kind needs --out with a plot"),
         (["--perturbation", "smudge"], "unknown perturbation 'smudge'"),
-        (["--method", "rise", "--paper"], "--paper goes with --method sobol only"),
+        (["--method", "rise", "--paper"], "--paper needs --method sobol"),
         (["--model", "./no-such-model"], "there is no such directory"),
     ],
 )

@@ -329,7 +329,7 @@ def test_labels_of_the_same_name_are_told_apart() -> None:
     assert list(explanation.probabilities) == ["crane (0)", "lamp", "crane (2)", "lighthouse"]
     assert explanation.probabilities["lighthouse"] == pytest.approx(0.4)
     game = explainer.masked(PICTURE)
-    last = game.with_target("lighthouse").scores(np.ones((1, 4), dtype=bool))
+    last = game.with_target("lighthouse").score_masks(np.ones((1, 4), dtype=bool))
     assert last[0, 0] == pytest.approx(0.4)
 
 
@@ -358,7 +358,9 @@ def test_a_baseline_is_a_picture_like_the_one_explained() -> None:
         explainer = ImageExplainer(
             lambda p: p.mean(axis=(1, 2, 3)), grid=(4, 4), baseline=given, progress=False
         )
-        assert explainer.masked(PICTURE).scores(nothing)[0, 0] == pytest.approx(baseline.mean())
+        assert explainer.masked(PICTURE).score_masks(nothing)[0, 0] == pytest.approx(
+            baseline.mean()
+        )
 
 
 def test_files_that_hold_something_else_are_told(tmp_path: Path) -> None:
@@ -381,7 +383,7 @@ def test_an_error_that_is_not_known_is_said_not_drawn() -> None:
         PICTURE, method=Sobol(base_masks=1)
     )
     (_, panel) = explanation.plot("error")
-    assert [text.get_text() for text in panel.texts] == ["not known:\none base mask"]
+    assert [text.get_text() for text in panel.texts] == ["unknown:\none base mask"]
 
 
 def test_the_bar_tells_the_numbers_of_the_cells() -> None:

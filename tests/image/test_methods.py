@@ -122,9 +122,9 @@ def test_models_of_lower_precision(method: str) -> None:
     ("settings", "message"),
     [
         ({"method": GradCam("head")}, "no layer 'head'"),
-        ({"method": GradCam(nn.Conv2d(1, 1, 1))}, "not one of the network's"),
+        ({"method": GradCam(nn.Conv2d(1, 1, 1))}, "not part of the network"),
         ({"method": Sobol(interactions=2)}, "interactions: pairs are analysed for texts only"),
-        ({"method": "saliency", "budget": 5}, "Saliency has its own number of passes"),
+        ({"method": "saliency", "budget": 5}, "Saliency takes no budget"),
         ({"method": "kernel_shap", "budget": 5}, "needs at least 244 forward passes for 121 reg"),
         ({"budget": 50}, "121 regions need at least 123 forward passes"),
         ({"method": "limes"}, "unknown method 'limes'; known: sobol"),

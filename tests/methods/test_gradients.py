@@ -241,7 +241,7 @@ def test_the_model_with_gradients_says_what_the_game_says(
     differentiable = game.problem().differentiable
     assert differentiable is not None
     model = differentiable()
-    whole = game.scores(np.ones((1, game.n_features), dtype=bool))
+    whole = game.score_masks(np.ones((1, game.n_features), dtype=bool))
     np.testing.assert_allclose(model.forward(model.inputs).detach(), whole, atol=1e-5)
 
 

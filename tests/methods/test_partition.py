@@ -8,7 +8,7 @@ import pytest
 from tests.methods.test_peers import ends, shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol.methods import PartitionShap, Problem
-from textsobol.methods.shap import neighbour_tree
+from textsobol.methods.shap import build_neighbour_tree
 from textsobol.sobol.arrays import Array, Floats
 
 partition_shap = PartitionShap()
@@ -108,7 +108,7 @@ def leaves(tree: Floats, node: int, n_features: int) -> list[int]:
 
 def test_the_tree_of_a_text_keeps_its_order_and_its_sentences() -> None:
     paragraphs, sentences = np.repeat([0, 1], [7, 4]), np.repeat([0, 1, 2], [3, 4, 4])
-    tree = neighbour_tree(11, [paragraphs, sentences])
+    tree = build_neighbour_tree(11, [paragraphs, sentences])
     assert tree.shape == (10, 4)
     units = [leaves(tree, node, 11) for node in range(11, 21)]
     assert units[-1] == list(range(11))
@@ -119,7 +119,7 @@ def test_the_tree_of_a_text_keeps_its_order_and_its_sentences() -> None:
 
 
 def test_the_tree_of_a_picture_halves_its_longer_side() -> None:
-    tree = neighbour_tree(8, plane=(2, 4))
+    tree = build_neighbour_tree(8, plane=(2, 4))
     left, right = (leaves(tree, int(node), 8) for node in tree[-1, :2])
     assert sorted(left) == [0, 1, 4, 5]
     assert sorted(right) == [2, 3, 6, 7]

@@ -77,8 +77,8 @@ def test_what_the_search_does_not_need_makes_the_indices_surer() -> None:
     assert found.path.order == ()
     planned = divide_budget(budget, D).masks
     assert found.settings["base_masks"] + found.settings["leader_masks"] > sum(planned)
-    assert found.rows is not None
-    assert found.rows[1] <= budget
+    assert found.mask_counts is not None
+    assert found.mask_counts[1] <= budget
 
 
 @pytest.mark.parametrize("path", [False, True])
@@ -90,8 +90,8 @@ def test_no_setting_exceeds_the_budget(keep: float, design: str, budget: int, pa
     found = attribution(
         sobol, decided(score), budget=budget, seed=1, keep=keep, design=design, path=path
     )
-    assert found.rows is not None
-    assert found.rows[1] == len(seen) <= budget
+    assert found.mask_counts is not None
+    assert found.mask_counts[1] == len(seen) <= budget
     assert np.isfinite(found.scores).all()
 
 
@@ -117,8 +117,8 @@ def test_where_all_masks_are_scored_the_search_costs_nothing() -> None:
     found = attribution(sobol, decided(score, 8), budget=600, seed=0, path=True)
     assert found.settings["estimator"] == "exact"
     assert len(seen) == 2**8
-    assert found.rows is not None
-    assert found.rows[1] == 2**8
+    assert found.mask_counts is not None
+    assert found.mask_counts[1] == 2**8
     assert found.path is not None
     assert found.path.order
 
@@ -188,7 +188,7 @@ def test_a_decision_that_is_not_analysed_asks_for_no_mask_of_its_own(how: dict[s
         )
     assert len(seen) <= how["budget"]
     assert found.path == known.path
-    assert found.rows == known.rows
+    assert found.mask_counts == known.mask_counts
 
 
 def test_stages_get_better_and_end_with_the_answer() -> None:
@@ -224,8 +224,8 @@ def test_pairs_are_those_of_the_highest_with_base_masks_of_their_own(budget: int
     parts = alone.pairs.total * alone.variance
     wanted = parts / max(found.indices.variance[0], parts.max())
     np.testing.assert_allclose(pairs.total, wanted, rtol=1e-9, atol=1e-12)
-    assert found.rows is not None
-    assert found.rows[1] <= budget
+    assert found.mask_counts is not None
+    assert found.mask_counts[1] <= budget
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -280,8 +280,8 @@ def test_where_nothing_speaks_for_the_label_the_budget_holds(
     found = attribution(
         sobol, decided(score, 14), budget=budget, seed=1, interactions=interactions, path=True
     )
-    assert found.rows is not None
-    assert found.rows[1] <= budget
+    assert found.mask_counts is not None
+    assert found.mask_counts[1] <= budget
     assert (found.scores < 0).any()
 
 
@@ -315,8 +315,8 @@ def test_the_smallest_budget_is_enough_and_less_is_refused_by_its_own_name(
     least = Wanted(estimator, sign).least_masks(7)
     how: dict[str, Any] = {"seed": 0, "estimator": estimator, "sign": sign, "path": path}
     found = attribution(sobol, decided(score, 7), budget=least, **how)
-    assert found.rows is not None
-    assert len(seen) == found.rows[1] <= least
+    assert found.mask_counts is not None
+    assert len(seen) == found.mask_counts[1] <= least
     method, scale = Sobol(estimator=estimator, sign=sign, path=path), Scale(7, "features", 100)
     assert method.choose_budget(least, scale) == least
     with pytest.raises(ValueError, match=f"budget={least - 1}: 7 features need at least {least} "):
@@ -335,5 +335,5 @@ def test_real_valued_masks_keep_to_the_budget_beside_the_whole_input(sign: str) 
         found = attribution(
             sobol, problem_of(column(spy), 7), budget=budget, seed=0, keep=None, sign=sign
         )
-        assert found.rows is not None
-        assert len(seen) == found.rows[1] <= budget
+        assert found.mask_counts is not None
+        assert len(seen) == found.mask_counts[1] <= budget

@@ -5,7 +5,7 @@ import pytest
 
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import TextExplainer
-from textsobol.metrics.faithfulness import METRICS, SHARES, STEPS, faithfulness, make_prefixes
+from textsobol.metrics.faithfulness import FRACTIONS, METRICS, STEPS, faithfulness, make_prefixes
 from textsobol.sobol.arrays import Array, Floats
 
 WEIGHTS = {"good": 3.0, "fine": 1.0, "bad": -2.5, "not": -1.0}
@@ -66,8 +66,8 @@ def test_shares_of_a_long_text() -> None:
 
     game = TextExplainer(share, label_names=["length"]).masked(" ".join(words))
     found = faithfulness(game, np.arange(200.0), "length")
-    assert found.comprehensiveness == pytest.approx(np.mean(SHARES))
-    assert found.sufficiency == pytest.approx(1 - np.mean(SHARES))
+    assert found.comprehensiveness == pytest.approx(np.mean(FRACTIONS))
+    assert found.sufficiency == pytest.approx(1 - np.mean(FRACTIONS))
     assert found.deletion_curve.tolist() == pytest.approx([1 - k / 200 for k in range(STEPS + 1)])
     assert found.deletion == pytest.approx(1 - STEPS / 400)
     assert found.insertion == pytest.approx(STEPS / 400)
@@ -127,9 +127,9 @@ def test_all_masks_are_asked_for_at_once() -> None:
         n_features = 6
         probabilities = inner.probabilities
 
-        def shares(self, masks: Array) -> Floats:
+        def predict_masks(self, masks: Array) -> Floats:
             asked.append(masks)
-            return inner.shares(masks)
+            return inner.predict_masks(masks)
 
     found = faithfulness(Spy(), SCORES, "yes")
     assert len(asked) == 1

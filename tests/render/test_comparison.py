@@ -13,8 +13,8 @@ from tests.render.samples import explained, with_measures
 from textsobol import save_comparison
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render.files import name_explanations
-from textsobol.render.page import comparison_html
-from textsobol.render.summary import summary
+from textsobol.render.page import render_comparison
+from textsobol.render.summary import summarise
 from textsobol.render.view import MEASURE_NOTES
 from textsobol.text.explanation import TextExplanation
 
@@ -31,7 +31,7 @@ def pair() -> dict[str, TextExplanation]:
 def test_they_stand_on_one_scale(look: Look) -> None:
     both = pair()
     strongest = max(abs(e.top(1)[0].score) for e in both.values())
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         for number, explanation in enumerate(both.values()):
             card = page.locator(".card").nth(number)
             alphas = card.locator(".texts .w").evaluate_all(ALPHAS)
@@ -44,7 +44,7 @@ def test_they_stand_on_one_scale(look: Look) -> None:
 
 def test_one_slider_deletes_each_ones_own_words(look: Look) -> None:
     both = {**pair(), "occlusion": explained(method="occlusion")}
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         page.get_by_role("slider").fill("2")
         after = page.locator(".after").inner_text()
         for number, explanation in enumerate(both.values()):
@@ -62,11 +62,11 @@ def test_one_slider_deletes_each_ones_own_words(look: Look) -> None:
 
 def test_every_card_has_its_own_summary(look: Look) -> None:
     both = {"sobol": explained(), "occlusion": explained(method="occlusion")}
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         for label in ("NEGATIVE", "POSITIVE"):
             page.get_by_text(label, exact=True).first.click()
             assert page.locator(".summary").all_inner_texts() == [
-                summary(e.for_target(label)) for e in both.values()
+                summarise(e.for_target(label)) for e in both.values()
             ]
         expect(page.locator(".meaning")).to_have_text(
             f"sobol: {MEASURE_NOTES['score']}; occlusion: {MEASURE_NOTES['own score']}"
@@ -80,7 +80,7 @@ def test_every_card_has_its_own_summary(look: Look) -> None:
 def test_the_agreement_follows_the_label(look: Look) -> None:
     both = pair()
     one, other = both.values()
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         for label in ("NEGATIVE", "POSITIVE"):
             page.get_by_text(label, exact=True).first.click()
             table = page.locator("table:visible")
@@ -90,7 +90,7 @@ def test_the_agreement_follows_the_label(look: Look) -> None:
 
 
 def test_a_comparison_is_accessible_and_fits_a_phone(look: Look) -> None:
-    with look(comparison_html(pair()), viewport={"width": 375, "height": 700}) as page:
+    with look(render_comparison(pair()), viewport={"width": 375, "height": 700}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
@@ -98,11 +98,11 @@ def test_a_comparison_is_accessible_and_fits_a_phone(look: Look) -> None:
 
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(ValueError, match="at least two"):
-        comparison_html({"one": explained()})
+        render_comparison({"one": explained()})
     with pytest.raises(ValueError, match="one text"):
-        comparison_html({"one": explained(), "other": explained("another good text")})
+        render_comparison({"one": explained(), "other": explained("another good text")})
     with pytest.raises(ValueError, match="no label in common"):
-        comparison_html(
+        render_comparison(
             {"one": explained(targets=["POSITIVE"]), "other": explained(targets=["NEGATIVE"])}
         )
 
@@ -133,12 +133,12 @@ def test_equal_scores_have_no_correlation_nor_have_other_texts() -> None:
     for text in ("an", "awful", "film"):
         one = with_measures(one, text, score=0.0)
     assert math.isnan(rank_correlation(one, one))
-    assert "not defined" in comparison_html({"one": one, "other": one})
+    assert "not defined" in render_comparison({"one": one, "other": one})
 
 
 def test_methods_have_scales_of_their_own(look: Look) -> None:
     both = {"sobol": explained(), "occlusion": explained(method="occlusion")}
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         for number, explanation in enumerate(both.values()):
             card = page.locator(".card").nth(number)
             alphas = card.locator(".texts .w").evaluate_all(ALPHAS)

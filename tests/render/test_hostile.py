@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 from tests.render.conftest import Look
 from tests.render.samples import length
 from textsobol import Sobol, TextExplainer
-from textsobol.render.page import comparison_html, explanation_html, notebook_html
-from textsobol.render.report import report_html
-from textsobol.render.summary import flip_sentence, summary
+from textsobol.render.page import render_comparison, render_explanation, render_notebook
+from textsobol.render.report import render_report
+from textsobol.render.summary import describe_flip_set, summarise
 from textsobol.render.view import clean
 
 pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
@@ -39,8 +39,8 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
     text = HOSTILE[name]
     explanation = TextExplainer(length, label_names=[text[:60]])(text)
     pages = {
-        ".card .text": explanation_html(explanation),
-        ".item > .text": report_html([explanation, explanation], truth=[0, 0], title=text),
+        ".card .text": render_explanation(explanation),
+        ".item > .text": render_report([explanation, explanation], truth=[0, 0], title=text),
     }
     for where, html in pages.items():
         with look(html, viewport={"width": width, "height": 800}) as page:
@@ -49,7 +49,7 @@ def test_it_is_shown_as_text_and_nothing_runs(look: Look, name: str, width: int)
             if where.startswith(".card"):  # sentences and slider have words of the text in them
                 assert explanation.path is not None
                 lines = page.locator(".summary, .flip").all_text_contents()
-                assert lines == [summary(explanation), flip_sentence(explanation) or ""]
+                assert lines == [summarise(explanation), describe_flip_set(explanation) or ""]
                 page.get_by_role("slider").press("End")
                 gone = {k for step in explanation.path.steps for k in step.words}
                 expect(page.locator(".w.gone")).to_have_count(len(gone))
@@ -70,7 +70,7 @@ def test_hostile_names_in_a_comparison(look: Look) -> None:
     text = HOSTILE["image"]
     explanation = TextExplainer(length, label_names=[text])("good film")
     both = {HOSTILE["end of script"]: explanation, HOSTILE["handler"]: explanation}
-    with look(comparison_html(both)) as page:
+    with look(render_comparison(both)) as page:
         page.locator(".w").first.hover()
         assert page.evaluate("window.hacked") is None
         assert HOSTILE["handler"] in page.locator("table").inner_text()
@@ -78,14 +78,14 @@ def test_hostile_names_in_a_comparison(look: Look) -> None:
 
 def test_a_notebook_frame_lets_nothing_out(look: Look) -> None:
     explanation = TextExplainer(length)(HOSTILE["image"] + HOSTILE["end of script"])
-    with look(f"<!doctype html>{notebook_html(explanation)}") as page:
+    with look(f"<!doctype html>{render_notebook(explanation)}") as page:
         assert page.locator("img, script").count() == 0
         assert page.frame_locator("iframe").locator(".bar").count() > 0
 
 
 def test_even_markup_that_got_through_could_not_run(look: Look) -> None:
     """The page's own policy stands behind the escaping."""
-    html = explanation_html(TextExplainer(length)("good film"))
+    html = render_explanation(TextExplainer(length)("good film"))
     broken = html.replace("<h1>", "<script>window.hacked = 1</script><h1 onclick='hacked = 1'>")
     assert broken != html
     refusal = pytest.raises(AssertionError, match="Content Security Policy")
@@ -99,7 +99,7 @@ def test_five_thousand_words(look: Look) -> None:
     text = " ".join(f"word{k}" for k in range(5000))
     explainer = TextExplainer(lambda texts: [float("word7 " in text) for text in texts])
     explanation = explainer(text, method=Sobol(base_masks=1))
-    with look(explanation_html(explanation), viewport={"width": 375, "height": 800}) as page:
+    with look(render_explanation(explanation), viewport={"width": 375, "height": 800}) as page:
         assert page.locator(".w").count() == 5000
         assert page.locator(".bar button").first.inner_text() == "word7"
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
@@ -109,7 +109,7 @@ def test_five_thousand_words(look: Look) -> None:
 
 def test_the_data_block_is_plain_ascii_json() -> None:
     explanation = TextExplainer(length, label_names=["</script>\u2028"])("good film")
-    found = re.search(r'id="data">(.*?)</script>', explanation_html(explanation), re.DOTALL)
+    found = re.search(r'id="data">(.*?)</script>', render_explanation(explanation), re.DOTALL)
     assert found is not None
     assert found[1].isascii()
     assert not set("<>&") & set(found[1])

@@ -21,8 +21,8 @@ from tests.render.samples import (
     word,
 )
 from textsobol import TextExplainer
-from textsobol.render.page import explanation_html, notebook_html
-from textsobol.render.summary import MEASURES, flip_sentence, summary
+from textsobol.render.page import render_explanation, render_notebook
+from textsobol.render.summary import MEASURES, describe_flip_set, summarise
 
 # Colours as they are seen, of every word: its own over those that lie behind it.
 CONTRAST = """() => {
@@ -45,7 +45,7 @@ CONTRAST = """() => {
 
 def test_the_text_stands_as_it_was_written(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         assert page.locator(".text").inner_text() == TEXT
         assert page.locator("h1").inner_text() == "NEGATIVE 88.1\u00a0%"
         labels = page.locator("fieldset.label").inner_text().replace("\n", "")
@@ -56,23 +56,35 @@ def test_the_text_stands_as_it_was_written(look: Look) -> None:
             assert fact in footer
 
 
+def test_the_footer_names_what_the_scores_of_other_methods_are(look: Look) -> None:
+    explanation = explained(method="occlusion")
+    old = {k: v for k, v in explanation.settings.items() if k != "quantity"}
+    for each, method in (
+        (explanation, "method occlusion (loss when left out) ·"),
+        (replace(explanation, settings=old), "method occlusion ·"),
+        (explained(), "method sobol ·"),
+    ):
+        with look(render_explanation(each)) as page:
+            assert method in page.locator("footer").inner_text()
+
+
 def test_it_begins_with_sentences(look: Look) -> None:
     explanation = replace(explained(), advised={"NEGATIVE": 4000})
     assert explanation.flip is not None
-    with look(explanation_html(explanation)) as page:
-        lines = [summary(explanation), flip_sentence(explanation), explanation.advice]
+    with look(render_explanation(explanation)) as page:
+        lines = [summarise(explanation), describe_flip_set(explanation), explanation.advice]
         assert page.locator(".summary, .flip, .advice").all_text_contents() == lines
         assert page.locator(".flip em").all_inner_texts() == list(explanation.flip.texts)
         assert explanation.top(1)[0].name in page.locator(".summary em").all_inner_texts()
         choose(page, "POSITIVE")
         other = explanation.for_target("POSITIVE")
-        assert page.locator(".summary, .flip").all_text_contents() == [summary(other), lines[1]]
+        assert page.locator(".summary, .flip").all_text_contents() == [summarise(other), lines[1]]
         expect(page.locator(".advice")).to_be_hidden()
 
 
 def test_it_says_how_the_log_odds_add_up(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         for label in ("NEGATIVE", "POSITIVE"):
             choose(page, label)
             sums = explanation.sums[label]
@@ -84,9 +96,9 @@ def test_it_says_how_the_log_odds_add_up(look: Look) -> None:
             assert baseline + additive + remainder == pytest.approx(value), "as they are read"
             assert "(score)" in said
             assert f"cause {100 * sums.additive_share:.0f} % of the variation" in said
-    with look(explanation_html(explained(method="occlusion"))) as page:
+    with look(render_explanation(explained(method="occlusion"))) as page:
         expect(page.locator(".sums")).to_be_hidden()
-    with look(explanation_html(TextExplainer()("dull film"))) as page:
+    with look(render_explanation(TextExplainer()("dull film"))) as page:
         assert "(log-odds)" in page.locator(".sums").inner_text()
         choose(page, "effect")
         assert page.locator(".meaning").inner_text() == MEASURES["effect"]
@@ -94,7 +106,7 @@ def test_it_says_how_the_log_odds_add_up(look: Look) -> None:
 
 def test_words_are_coloured_by_their_sign_as_the_legend_says(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         spans = page.locator(".texts .w").all()
         assert len(spans) == len(explanation.words)
         for span, own in zip(spans, explanation.words, strict=True):
@@ -117,7 +129,7 @@ def test_words_are_coloured_by_their_sign_as_the_legend_says(look: Look) -> None
 
 def test_a_click_shows_another_label(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
         choose(page, "POSITIVE")
         expect(word(page, "awful")).to_have_class(re.compile(r"\bagainst\b"))
@@ -129,7 +141,7 @@ def test_a_click_shows_another_label(look: Look) -> None:
 def test_measures_have_names_for_people_and_a_line_each(look: Look) -> None:
     explanation = explained()
     fields = {"score": "score", "share": "total", "alone": "first", "effect": "effect"}
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         assert page.locator("fieldset.measure label").all_inner_texts() == list(MEASURES)
         for measure, field in fields.items():
             choose(page, measure)
@@ -148,7 +160,7 @@ def test_hovering_shows_all_that_is_known_of_a_word(look: Look) -> None:
     explanation = explained()
     own = next(each for each in explanation.top(99) if each.word == "awful")
     rank = [each.word for each in explanation.top(99)].index("awful") + 1
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         word(page, "awful").hover()
         shown = plus_minus(page.locator("#details").inner_text()).split("\n")
         assert shown[0] == "awful"
@@ -165,7 +177,7 @@ def test_hovering_shows_all_that_is_known_of_a_word(look: Look) -> None:
 
 def test_the_bars_and_their_intervals_are_to_scale(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         ends = [explanation.score_of(w) for w in explanation.words]
         low, high = min(0.0, *(s.low for s in ends)), max(s.high for s in ends)
         best = explanation.top(1)[0]
@@ -187,7 +199,7 @@ def test_the_slider_strikes_words_and_says_what_is_left(look: Look) -> None:
     assert explanation.path is not None
     steps = explanation.path.steps
     turned = next(k for k, step in enumerate(steps, start=1) if step.prediction == "POSITIVE")
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         expect(page.locator(".slider-place")).to_contain_text("search")
         slider = page.get_by_role("slider")
         slider.focus()
@@ -217,7 +229,7 @@ def test_the_note_of_the_turn_is_inside_of_the_curve(look: Look) -> None:
     explanation = explained("good awful but")
     assert explanation.path is not None
     assert [step.prediction for step in explanation.path.steps] == ["NEGATIVE"]
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         curve, note = (
             page.locator(where).bounding_box()
             for where in ("svg.curve", "svg.curve text >> nth=-1")
@@ -230,7 +242,7 @@ def test_the_note_of_the_turn_is_inside_of_the_curve(look: Look) -> None:
 
 
 def test_without_a_path_there_is_no_slider(look: Look) -> None:
-    with look(explanation_html(explained(path=False))) as page:
+    with look(render_explanation(explained(path=False))) as page:
         assert page.locator(".bar").count() > 0
         assert page.get_by_role("slider").count() == 0
         assert page.locator(".slider-place:visible, svg.curve, .flip:visible").count() == 0
@@ -238,7 +250,7 @@ def test_without_a_path_there_is_no_slider(look: Look) -> None:
 
 def test_a_contrast_has_no_probability(look: Look) -> None:
     explanation = TextExplainer(topics, label_names=TOPICS)(NEWS).contrast("sports", "politics")
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         assert page.locator("h1").inner_text().startswith("sports 7")
         assert page.locator("fieldset.label label").all_inner_texts() == [
             "sports rather than politics"
@@ -246,17 +258,17 @@ def test_a_contrast_has_no_probability(look: Look) -> None:
         assert page.locator(".part-of").count() == 0
         best = explanation.top(1)[0]
         assert bars_of(page)[0] == (best.name, f"{best.score:+.3f}")
-        assert page.locator(".summary").inner_text() == summary(explanation)
+        assert page.locator(".summary").inner_text() == summarise(explanation)
         assert "difference)" in page.locator(".sums").inner_text()
         choose(page, "effect")
-        assert page.locator(".meaning").inner_text().endswith("difference")
+        assert page.locator(".meaning").inner_text().endswith("difference when the word is present")
         page.get_by_role("slider").fill("1")
         expect(page.locator(".after")).to_contain_text("sports 0.")
 
 
 def test_pairs_are_marked_on_hover_and_listed(look: Look) -> None:
     explanation = explained("this is not a good film", interactions=2)
-    with look(explanation_html(explanation.for_target("POSITIVE"))) as page:
+    with look(render_explanation(explanation.for_target("POSITIVE"))) as page:
         before = page.locator(".text").bounding_box(), word(page, "film").bounding_box()
         word(page, "not").hover()
         expect(word(page, "good")).to_have_class(re.compile("partner.*weakens"))
@@ -274,7 +286,7 @@ def test_pairs_are_marked_on_hover_and_listed(look: Look) -> None:
 def test_the_keyboard_reaches_everything(look: Look) -> None:
     explanation = explained()
     strong = [each for each in explanation.top(15) if abs(each.score) >= 0.0005]
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         active = "document.activeElement"
         page.keyboard.press("Tab")
         assert page.evaluate(f"{active}.value") == "NEGATIVE"
@@ -306,7 +318,7 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_in_light_and_dark(look: Look, scheme: str) -> None:
-    with look(explanation_html(explained()), color_scheme=scheme) as page:
+    with look(render_explanation(explained()), color_scheme=scheme) as page:
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", ground))) > 382) == (scheme == "light")
         for measure in ("score", "share"):
@@ -321,7 +333,7 @@ def test_it_can_be_read_in_light_and_dark(look: Look, scheme: str) -> None:
 
 def test_a_phone_shows_it_without_scrolling_sideways(look: Look) -> None:
     phone = {"viewport": {"width": 375, "height": 700}, "has_touch": True, "is_mobile": True}
-    with look(explanation_html(explained()), **phone) as page:
+    with look(render_explanation(explained()), **phone) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         word(page, "awful").tap()
         box = page.locator("#details").bounding_box()
@@ -334,7 +346,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(look: Look) -> None:
 
 
 def test_on_paper_the_colours_stay_and_the_controls_go(look: Look) -> None:
-    with look(explanation_html(explained()), color_scheme="dark") as page:
+    with look(render_explanation(explained()), color_scheme="dark") as page:
         page.emulate_media(media="print")
         assert (
             page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -350,22 +362,22 @@ def test_on_paper_the_colours_stay_and_the_controls_go(look: Look) -> None:
 
 def test_without_scripts_the_colours_and_the_list_are_there(look: Look) -> None:
     explanation = explained()
-    with look(explanation_html(explanation), java_script_enabled=False) as page:
+    with look(render_explanation(explanation), java_script_enabled=False) as page:
         expect(word(page, "awful")).to_have_class(re.compile(r"\bfor\b"))
-        assert page.locator(".summary").inner_text() == summary(explanation)
+        assert page.locator(".summary").inner_text() == summarise(explanation)
         rows = [plus_minus(row) for row in page.locator("noscript table tr").all_inner_texts()]
         best = explanation.top(1)[0]
         interval = f"{best.low:+.3f} to {best.high:+.3f}"
         assert rows[0].split("\t") == ["word", "score", "95 % interval"]
         assert rows[1].split("\t") == [best.name, f"{best.score:+.3f}", interval]
-    with look(explanation_html(explained("awful good")), java_script_enabled=False) as page:
+    with look(render_explanation(explained("awful good")), java_script_enabled=False) as page:
         assert page.locator("noscript table tr").nth(1).inner_text().endswith("exact")
 
 
 def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:
     explanation = explained()
     words = [*explanation.words[:-1], replace(explanation.words[-1], status="outside", scores={})]
-    with look(explanation_html(replace(explanation, words=tuple(words)))) as page:
+    with look(render_explanation(replace(explanation, words=tuple(words)))) as page:
         expect(word(page, "long")).to_have_class(re.compile("outside"))
         word(page, "long").hover()
         expect(page.locator("#details")).to_contain_text("outside the model")
@@ -373,7 +385,7 @@ def test_words_that_the_model_cannot_see_are_grey(look: Look) -> None:
 
 def test_a_function_without_probabilities_has_scores(look: Look) -> None:
     explanation = TextExplainer(length, label_names=["length"])("some words are longer")
-    with look(explanation_html(explanation)) as page:
+    with look(render_explanation(explanation)) as page:
         value = explanation.probabilities["length"]
         assert page.locator("h1").inner_text() == f"length {value:.3f}"
         assert page.locator(".part-of").count() == 0
@@ -382,7 +394,7 @@ def test_a_function_without_probabilities_has_scores(look: Look) -> None:
 
 
 def test_labels_that_were_not_analysed_cannot_be_chosen(look: Look) -> None:
-    with look(explanation_html(explained(targets=["POSITIVE"]))) as page:
+    with look(render_explanation(explained(targets=["POSITIVE"]))) as page:
         assert page.locator("input[value=NEGATIVE]").is_disabled()
         assert page.locator("input[value=POSITIVE]").is_checked()
 
@@ -390,7 +402,7 @@ def test_labels_that_were_not_analysed_cannot_be_chosen(look: Look) -> None:
 def test_a_notebook_keeps_its_styles_and_the_page_its_own(look: Look) -> None:
     host = (
         "<style>* { color: rgb(1, 2, 3) !important; } .w { display: none !important; }</style>"
-        f"<p id=host class=reading>cell</p>{notebook_html(explained())}"
+        f"<p id=host class=reading>cell</p>{render_notebook(explained())}"
     )
     with look(host) as page:
         frame = page.frame_locator("iframe")

@@ -14,9 +14,9 @@ from tests.render.samples import LABELS, choose, sentiment
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import Sobol, TextExplainer, TextExplanation, save_report
 from textsobol.corpus.words import tally_words
-from textsobol.render.page import explanation_html
-from textsobol.render.report import report_html
-from textsobol.render.summary import flip_sentence, summary
+from textsobol.render.page import render_explanation
+from textsobol.render.report import render_report
+from textsobol.render.summary import describe_flip_set, summarise
 
 TEXTS = [
     "A good film.",
@@ -36,7 +36,7 @@ def explanations() -> list[TextExplanation]:
 def test_the_list_filters_by_label_and_by_right_and_wrong(
     look: Look, explanations: list[TextExplanation]
 ) -> None:
-    with look(report_html(explanations, truth=TRUTH, title="Films")) as page:
+    with look(render_report(explanations, truth=TRUTH, title="Films")) as page:
         assert page.locator("h1").inner_text() == "Films"
         assert "3 of 4 predictions are right (75.0 %)" in page.locator(".note").first.inner_text()
         shown = page.locator(".item:visible > .text")
@@ -51,7 +51,7 @@ def test_the_list_filters_by_label_and_by_right_and_wrong(
 
 
 def test_the_list_sorts_by_confidence(look: Look, explanations: list[TextExplanation]) -> None:
-    with look(report_html(explanations)) as page:
+    with look(render_report(explanations)) as page:
         sure = [max(e.probabilities.values()) for e in explanations]
         page.locator("#order").select_option("sure")
         expected = [TEXTS[k] for k in np.argsort([-s for s in sure], kind="stable")]
@@ -65,7 +65,7 @@ def test_the_list_sorts_by_confidence(look: Look, explanations: list[TextExplana
 def test_texts_get_the_colours_of_their_own_page(
     look: Look, explanations: list[TextExplanation]
 ) -> None:
-    with look(report_html(explanations)) as page:
+    with look(render_report(explanations)) as page:
         for number, explanation in enumerate(explanations):
             spans = page.locator(".item").nth(number).locator(".w")
             expect(spans).to_have_count(len(explanation.words))
@@ -77,7 +77,7 @@ def test_texts_get_the_colours_of_their_own_page(
 
 
 def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) -> None:
-    with look(report_html(explanations)) as page:
+    with look(render_report(explanations)) as page:
         item = page.locator(".item").nth(1)
         item.get_by_role("button", name="Details").click()
         assert item.locator(".bar button").all_inner_texts() == ["awful", "long"]
@@ -87,11 +87,11 @@ def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) 
         assert item.locator(".opened .w.gone").all_inner_texts() == ["awful"]
         assert (
             item.locator(".flip").inner_text().lower()
-            == (flip_sentence(explanations[1]) or "").lower()
+            == (describe_flip_set(explanations[1]) or "").lower()
         )
         choose(item, "POSITIVE")
         other = explanations[1].for_target("POSITIVE")
-        assert item.locator(".summary").inner_text() == summary(other)
+        assert item.locator(".summary").inner_text() == summarise(other)
         expect(item.locator(".after")).to_contain_text("POSITIVE")
         assert item.locator(".interval-note").inner_text() == "exact"
         item.locator(".opened .w", has_text="awful").hover()
@@ -104,7 +104,7 @@ def test_details_open_in_place(look: Look, explanations: list[TextExplanation]) 
 def test_the_words_of_all_texts_lead_to_their_texts(
     look: Look, explanations: list[TextExplanation]
 ) -> None:
-    with look(report_html(explanations)) as page:
+    with look(render_report(explanations)) as page:
         page.locator("#corpus-label").select_option("POSITIVE")
         top = page.locator("#corpus table").first.locator("tr").nth(1)
         good = next(
@@ -126,7 +126,7 @@ def test_the_words_of_all_texts_lead_to_their_texts(
 def test_phrases_lead_to_their_texts(look: Look) -> None:
     texts = ["A film not good at all.", "It is not good.", "So good, not fine."]
     explainer = TextExplainer(sentiment, label_names=LABELS)
-    with look(report_html(explainer.many(texts))) as page:
+    with look(render_report(explainer.many(texts))) as page:
         page.locator("#corpus-label").select_option("NEGATIVE")
         page.locator("#corpus-kind").select_option("phrases")
         table = page.locator("#corpus table").first
@@ -155,7 +155,7 @@ def test_every_word_of_the_corpus_finds_its_texts(look: Look, word: str, texts: 
         return [text.lower().count(word) + 0.01 * len(text) for text in texts]
 
     explainer = TextExplainer(count, unit=cut, label_names=["much"])
-    with look(report_html(explainer.many(texts))) as page:
+    with look(render_report(explainer.many(texts))) as page:
         page.locator("#corpus").get_by_role("button", name=word).first.click()
         having = [text for text in texts if word in text.lower()]
         assert page.locator("#count").inner_text() == f"{len(having)} of {len(texts)} texts"
@@ -170,7 +170,7 @@ def test_strong_and_rare_words_are_there_in_their_order(look: Look) -> None:
     explainer = TextExplainer(score, label_names=["much"])
     texts = [common + " end"] * 6 + ["rare thing"]  # the sum of each common word is greater
     with look(
-        report_html(explainer.many(texts, method=Sobol(base_masks=1, estimator="flip")))
+        render_report(explainer.many(texts, method=Sobol(base_masks=1, estimator="flip")))
     ) as page:
         for order in ("weight", "score"):
             expect(page.locator("#corpus-order")).to_have_value("weight")
@@ -184,7 +184,7 @@ def test_strange_labels_can_be_chosen(look: Look) -> None:
     names = ["very  good", " bad", "constructor", ""]
     explainer = TextExplainer(lambda texts: [[len(t), 1, 2, 3] for t in texts], label_names=names)
     explanation = explainer("a good film")
-    with look(report_html([explanation])) as page:
+    with look(render_report([explanation])) as page:
         page.locator("#label").select_option(index=1)
         assert page.locator("#count").inner_text() == "1 of 1 texts"
         assert page.locator("#corpus button").count() > 0
@@ -194,8 +194,8 @@ def test_both_texts_of_a_pair_are_cut_and_named(look: Look) -> None:
     explainer = TextExplainer(counting_bert(tokenizer()), tokenizer())
     explanation = explainer(("the film is good", "a \U0001f600 bad ending"))
     for html, where in (
-        (report_html([explanation]), ".item"),
-        (explanation_html(explanation), ".card"),
+        (render_report([explanation]), ".item"),
+        (render_explanation(explanation), ".card"),
     ):
         with look(html) as page:
             words = page.locator(f"{where} .w")
@@ -209,7 +209,7 @@ def test_all_texts_are_coloured_and_whole_on_paper(look: Look) -> None:
     explanations = TextExplainer(sentiment, label_names=LABELS).many(
         texts, method=Sobol(base_masks=1)
     )
-    with look(report_html(explanations)) as page:
+    with look(render_report(explanations)) as page:
         assert page.locator(".item:has(.w)").count() < 30
         page.emulate_media(media="print")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -223,14 +223,14 @@ def test_all_texts_are_coloured_and_whole_on_paper(look: Look) -> None:
 def test_a_report_is_accessible(
     look: Look, explanations: list[TextExplanation], scheme: str
 ) -> None:
-    with look(report_html(explanations, truth=TRUTH), color_scheme=scheme) as page:
+    with look(render_report(explanations, truth=TRUTH), color_scheme=scheme) as page:
         page.locator(".item").first.get_by_role("button", name="Details").click()
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
 
 
 def test_a_phone_shows_a_report(look: Look, explanations: list[TextExplanation]) -> None:
-    with look(report_html(explanations), viewport={"width": 375, "height": 700}) as page:
+    with look(render_report(explanations), viewport={"width": 375, "height": 700}) as page:
         page.locator(".item").first.get_by_role("button", name="Details").click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
@@ -246,7 +246,7 @@ def test_five_hundred_reviews_stay_small(look: Look) -> None:
 
     texts = [" ".join(random.choice(vocabulary, 230)) for _ in range(5)]
     few = list(TextExplainer(score, label_names=LABELS).many(texts, method=Sobol(base_masks=2)))
-    page_of_500 = report_html(few * 100)
+    page_of_500 = render_report(few * 100)
     assert len(page_of_500.encode()) < 8_000_000
     with look(page_of_500) as page:
         assert page.locator("#count").inner_text() == "500 of 500 texts"
@@ -259,17 +259,17 @@ def test_five_hundred_reviews_stay_small(look: Look) -> None:
 
 def test_truth_must_fit(explanations: list[TextExplanation]) -> None:
     with pytest.raises(ValueError, match="2 labels for 5"):
-        report_html(explanations, truth=["POSITIVE", "NEGATIVE"])
+        render_report(explanations, truth=["POSITIVE", "NEGATIVE"])
     with pytest.raises(ValueError, match="'GOOD'; known: NEGATIVE, POSITIVE"):
-        report_html(explanations, truth=["GOOD"] * 5)
+        render_report(explanations, truth=["GOOD"] * 5)
     with pytest.raises(ValueError, match="unknown true label 2"):
-        report_html(explanations, truth=[2] * 5)
+        render_report(explanations, truth=[2] * 5)
     with pytest.raises(ValueError, match="at least one"):
-        report_html([])
-    with pytest.raises(ValueError, match="not of str"):
-        report_html(["a text"])  # type: ignore[list-item]
+        render_report([])
+    with pytest.raises(ValueError, match="not str"):
+        render_report(["a text"])  # type: ignore[list-item]
     numbers: list[Any] = [1.0, 0.0, math.nan]  # as tables have them
-    assert "2 of 2 predictions" in report_html(explanations[:3], truth=numbers)
+    assert "2 of 2 predictions" in render_report(explanations[:3], truth=numbers)
 
 
 def test_only_pages_are_written(explanations: list[TextExplanation]) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from textsobol.search import BaseMasks, complete_search_passes, divide_budget
+from textsobol.search import BaseMasks, count_search_passes, divide_budget
 
 
 @given(n_features=st.integers(1, 3000), budget=st.integers(1, 100_000))
@@ -41,7 +41,7 @@ def test_a_search_gets_no_more_than_a_complete_one_needs(n_features: int, budget
     assume(budget >= n_features + 2)
     divided = divide_budget(budget, n_features)
     less_than_a_block = 4 * (n_features + 1)
-    most = complete_search_passes(n_features) + 40 + less_than_a_block
+    most = count_search_passes(n_features) + 40 + less_than_a_block
     assert divided.path_passes + divided.flip_passes <= most
 
 
@@ -51,8 +51,8 @@ def test_with_more_budget_nothing_gets_less() -> None:
 
 
 def test_a_complete_search_scores_all_that_is_left_at_every_step() -> None:
-    assert complete_search_passes(5) == 5 + 4 + 3 + 2 + 1
-    assert complete_search_passes(100, depth=3) == 100 + 99 + 98
+    assert count_search_passes(5) == 5 + 4 + 3 + 2 + 1
+    assert count_search_passes(100, depth=3) == 100 + 99 + 98
 
 
 def test_too_small_a_budget_names_the_smallest() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textsobol.driver import answer_by
+from textsobol.driver import run_with
 from textsobol.search import FlipSet, find_flip_set, find_smallest_flip_set
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import all_masks
@@ -40,7 +40,7 @@ def is_flip_set(margin: Callable[[Array], Floats], features: tuple[int, ...]) ->
 @given(seed=st.integers(0, 500), path=st.permutations(range(N_FEATURES)))
 def test_no_feature_of_an_irreducible_set_can_be_put_back(seed: int, path: list[int]) -> None:
     margin = random_margin(seed)
-    found = answer_by(margin, find_flip_set(path, N_FEATURES, passes=PLENTY))
+    found = run_with(margin, find_flip_set(path, N_FEATURES, passes=PLENTY))
     starts = [tuple(path[:k]) for k in range(1, N_FEATURES + 1)]
     flipped = [start for start in starts if is_flip_set(margin, start)]
     if not flipped:
@@ -66,7 +66,7 @@ def test_passes_are_kept_and_no_mask_is_asked_for_twice(
         asked.append(masks.copy())
         return margin(masks)
 
-    found = answer_by(counted, find_flip_set(path, N_FEATURES, passes=passes))
+    found = run_with(counted, find_flip_set(path, N_FEATURES, passes=passes))
     along_the_path, *put_back = asked
     assert len(along_the_path) == N_FEATURES + 1
     if put_back:
@@ -84,9 +84,9 @@ def test_without_passes_nothing_is_claimed() -> None:
     def margin(masks: Array) -> Floats:
         return masks.sum(axis=1) - 4.5  # three of seven must go
 
-    found = answer_by(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=1))
+    found = run_with(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=1))
     assert found == FlipSet((0, 1, 2), is_irreducible=False)
-    found = answer_by(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=2))
+    found = run_with(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=2))
     assert found == FlipSet((0, 1, 2), is_irreducible=True)
 
 
@@ -97,7 +97,7 @@ def test_of_several_needless_features_the_one_that_leaves_the_lowest_margin_is_p
         # Without the third feature, one more of the first two must go.
         return masks @ slopes - 0.25 + 5 * (masks[:, :2].all(axis=1) & ~masks[:, 2])
 
-    found = answer_by(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=PLENTY))
+    found = run_with(margin, find_flip_set([0, 1, 2], N_FEATURES, passes=PLENTY))
     assert found == FlipSet((0, 2), is_irreducible=True)
 
 
@@ -105,7 +105,7 @@ def test_a_margin_of_zero_is_no_change() -> None:
     def margin(masks: Array) -> Floats:
         return masks.sum(axis=1) - 5.0
 
-    found = answer_by(margin, find_flip_set(list(range(N_FEATURES)), N_FEATURES, passes=PLENTY))
+    found = run_with(margin, find_flip_set(list(range(N_FEATURES)), N_FEATURES, passes=PLENTY))
     assert found == FlipSet((0, 1, 2), is_irreducible=True)
     masks = np.concatenate(list(all_masks(N_FEATURES)))
     smallest = find_smallest_flip_set(masks, margin(masks))
@@ -116,7 +116,7 @@ def test_a_margin_of_zero_is_no_change() -> None:
 @pytest.mark.parametrize("path", [[], [0, 1]])
 def test_a_path_that_changes_nothing_has_no_flip_set(path: list[int]) -> None:
     assert (
-        answer_by(lambda masks: np.ones(len(masks)), find_flip_set(path, 3, passes=PLENTY)) is None
+        run_with(lambda masks: np.ones(len(masks)), find_flip_set(path, 3, passes=PLENTY)) is None
     )
 
 

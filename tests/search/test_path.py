@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textsobol.driver import answer_by, stream_by
+from textsobol.driver import run_with, stream_with
 from textsobol.methods import Greedy
-from textsobol.search import DEPTH, complete_search_passes, search_path
+from textsobol.search import DEPTH, count_search_passes, search_path
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import without_each
 
@@ -40,7 +40,7 @@ def tangled(n_features: int, seed: int) -> Callable[[Array], Floats]:
 def last_path(
     score: Callable[[Array], Floats], effects: Floats, spreads: Floats | None = None, *, passes: int
 ) -> list[int]:
-    paths = list(stream_by(score, search_path(effects, spreads, passes=passes)))[:-1]
+    paths = list(stream_with(score, search_path(effects, spreads, passes=passes)))[:-1]
     return paths[-1] if paths else []
 
 
@@ -61,7 +61,7 @@ def test_of_an_and_one_feature_is_enough() -> None:
         return 4.0 * masks[:, [1, 3]].all(axis=1) + 0.5 * masks[:, 0]
 
     effects = np.array([0.5, 2.0, 0.0, 2.0])
-    first, *rest = stream_by(score, search_path(effects, passes=PLENTY))
+    first, *rest = stream_with(score, search_path(effects, passes=PLENTY))
     assert first[0] in (1, 3)
     assert rest[0][1] == 0, "the partner has nothing left to say"
 
@@ -96,7 +96,7 @@ def test_redundant_words_are_deleted_before_weak_ones_show() -> None:
 def test_a_complete_search_is_greedy_while_that_lowers_the_score(seed: int) -> None:
     n_features = 12
     score = tangled(n_features, seed)
-    passes = complete_search_passes(n_features)
+    passes = count_search_passes(n_features)
     found = last_path(score, np.full(n_features, 1e-6), passes=passes)
     present = np.ones(n_features, dtype=bool)
     for feature in found:
@@ -156,7 +156,9 @@ def test_passes_depth_and_effects_are_respected(
 
     effects, spreads = np.random.default_rng(seed).normal(size=(2, n_features))
     untouched = effects.copy(), spreads.copy()
-    paths = list(stream_by(counted, search_path(effects, spreads, passes=passes, depth=depth)))[:-1]
+    paths = list(stream_with(counted, search_path(effects, spreads, passes=passes, depth=depth)))[
+        :-1
+    ]
     np.testing.assert_array_equal((effects, spreads), untouched)
     masks = np.concatenate(asked)
     assert len(masks) <= passes + 1, "the whole input comes on top"
@@ -170,7 +172,7 @@ def test_passes_depth_and_effects_are_respected(
 
 def test_it_ends_when_nothing_speaks_for_the_label() -> None:
     slopes = np.array([-1.0, 0.0, -2.0])
-    assert answer_by(additive(slopes), search_path(slopes, passes=PLENTY)) == []
+    assert run_with(additive(slopes), search_path(slopes, passes=PLENTY)) == []
 
 
 def test_rounding_deletes_nothing() -> None:

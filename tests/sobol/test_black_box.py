@@ -120,7 +120,7 @@ def test_labels_must_stay_the_same() -> None:
     def box(masks: Array) -> Floats:
         return np.zeros((len(masks), next(n_labels)))
 
-    with pytest.raises(BlackBoxError, match="another number of labels for masks 4 to 7"):
+    with pytest.raises(BlackBoxError, match="different number of labels for masks 4 to 7"):
         sobol_indices(box, 3, estimator="exact", batch_masks=4)
 
 

@@ -12,7 +12,7 @@ from tests.sobol.games import enumerated
 from textsobol.errors import UnstableTopWarning
 from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.stopping import surely_below, top_stability
+from textsobol.sobol.stopping import find_surely_below, top_stability
 
 N_SEEDS = 150
 N_FEATURES = 12
@@ -149,8 +149,8 @@ def test_every_label_must_be_stable() -> None:
 
 def test_what_is_rare_is_not_surely_below() -> None:
     """Never seen in 8 masks: it may still come. In 32 masks it would have."""
-    assert not surely_below(np.tile([[[1.0], [0.2]]], (8, 1, 1)), 1).any()
-    assert surely_below(np.tile([[[1.0], [0.2]]], (32, 1, 1)), 1).tolist() == [False, True]
+    assert not find_surely_below(np.tile([[[1.0], [0.2]]], (8, 1, 1)), 1).any()
+    assert find_surely_below(np.tile([[[1.0], [0.2]]], (32, 1, 1)), 1).tolist() == [False, True]
 
 
 def test_stability_is_the_share_of_resamples() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from textsobol.sobol import Design, hoeffding, sobol_indices
 from textsobol.sobol.arrays import Array, BlackBox, Floats
-from textsobol.sobol.flip import flip_estimate
+from textsobol.sobol.flip import estimate_flip
 from textsobol.sobol.masks import all_masks
 
 SAMPLERS = ("flip", "jansen", "saltelli", "homma", "janon", "glen")
@@ -79,8 +79,8 @@ def test_permuting_features_permutes_the_flip_indices(
     base, blocks = Design("latin", d, keep=keep, seed=seed).take(n_base)
     rng = np.random.default_rng(seed)
     f_base, differences = rng.normal(size=(n_base, 1)), rng.normal(size=(n_base, d, 1))
-    plain = flip_estimate(base, f_base, differences, keep, blocks)
-    permuted = flip_estimate(base[:, order], f_base, differences[:, order], keep, blocks)
+    plain = estimate_flip(base, f_base, differences, keep, blocks)
+    permuted = estimate_flip(base[:, order], f_base, differences[:, order], keep, blocks)
     for name in ("first", "total", "effect"):
         np.testing.assert_allclose(
             getattr(permuted, name).value, getattr(plain, name).value[order], atol=1e-12

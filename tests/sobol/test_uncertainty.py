@@ -43,7 +43,7 @@ def test_intervals_hold_the_truth_of_sentences(sentences: list[str]) -> None:
     held = []
     for text in sentences:
         game = explainer.masked(text)
-        scores = np.concatenate([game.scores(masks) for masks in all_masks(game.n_features)])
+        scores = np.concatenate([game.score_masks(masks) for masks in all_masks(game.n_features)])
         found = coverage(scores[:, 0], 0.5, n_base=5, n_seeds=20)
         held.append([found[index].held for index in ("signed", "total", "first", "effect")])
     assert (np.mean(held, axis=0) >= 0.9).all(), np.mean(held, axis=0)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.problems import arguments
 from textsobol import Sobol, TextExplainer, TextExplanation
-from textsobol.render.summary import summary
+from textsobol.render.summary import summarise
 
 FILLER = [f"w{k}" for k in range(30)]
 
@@ -264,12 +264,12 @@ def test_words_that_matter_in_no_direction_are_said_to_matter() -> None:
     exact = xor("aa bb cc dd")
     assert by_word(exact)["aa"].doubt == "no direction on average"
     assert (
-        summary(exact)
+        summarise(exact)
         == "0: aa (100 % of the variation) and bb matter most, no direction on average"
     )
     sampled = xor("aa bb " + " ".join(FILLER))
     assert by_word(sampled)["aa"].doubt == "direction unclear"
-    assert summary(sampled).endswith("bb matter most, direction unclear")
+    assert summarise(sampled).endswith("bb matter most, direction unclear")
     for explanation in (exact, sampled):
         for own in by_word(explanation).values():
             assert own.low <= own.score <= own.high
@@ -285,23 +285,23 @@ def test_a_direction_that_rounding_decides_is_none() -> None:
 def test_a_contrast_with_a_label_that_is_not_predicted_claims_no_decision() -> None:
     explanation = TextExplainer()("A gripping, beautifully acted film, ruined by its dull ending.")
     other = explanation.contrast("POSITIVE", "NEGATIVE")
-    assert summary(other).startswith("for POSITIVE rather than NEGATIVE: beautifully")
-    assert "mostly because of" in summary(explanation.contrast("NEGATIVE", "POSITIVE"))
+    assert summarise(other).startswith("for POSITIVE rather than NEGATIVE: beautifully")
+    assert "mostly because of" in summarise(explanation.contrast("NEGATIVE", "POSITIVE"))
 
 
 def test_a_budget_for_one_group_or_one_mask_claims_little() -> None:
     text = "A gripping, beautifully acted film, ruined by its dull ending."
-    assert summary(TextExplainer()(text, budget=2)).endswith("too small to tell the words apart")
-    said = summary(TextExplainer()(text, budget=6))
-    assert said.endswith("too few forward passes to say how sure that is")
+    assert summarise(TextExplainer()(text, budget=2)).endswith("too small to tell the words apart")
+    said = summarise(TextExplainer()(text, budget=6))
+    assert said.endswith("too few forward passes for intervals")
     assert "\u201c" in said, "groups are quoted"
 
 
 def test_the_summary_names_the_words_that_matter() -> None:
     explanation = TextExplainer()("A gripping, beautifully acted film, ruined by its dull ending.")
-    assert summary(explanation).startswith("NEGATIVE, mostly because of dull (6")
-    assert "% of the variation) and ruined" in summary(explanation)
-    other = summary(explanation.for_target("POSITIVE"))
+    assert summarise(explanation).startswith("NEGATIVE, mostly because of dull (6")
+    assert "% of the variation) and ruined" in summarise(explanation)
+    other = summarise(explanation.for_target("POSITIVE"))
     assert other.startswith("for POSITIVE: beautifully")
     assert "against it: dull" in other
     assert str(explanation.flip) == "without dull: POSITIVE 0.69"
@@ -369,3 +369,14 @@ def test_words_are_there_or_not_so_that_there_is_a_keep_rate(keep: Any) -> None:
     assert "or None" not in str(raised.value)
     with pytest.raises(ValueError, match="between 0 and 1"):
         next(explainer.stream("w1 w2 w3", method=Sobol(keep=keep)))
+
+
+def test_the_last_line_names_what_the_scores_of_other_methods_are() -> None:
+    explanation = TextExplainer()("A dull film.", method="occlusion")
+    old = {k: v for k, v in explanation.settings.items() if k != "quantity"}
+    for each, method in (
+        (explanation, "occlusion (loss when left out)"),
+        (replace(explanation, settings=old), "occlusion"),
+        (TextExplainer()("A dull film."), "sobol"),
+    ):
+        assert str(each).splitlines()[-1].startswith(f"imdb-bilstm: {method}, ")

@@ -46,9 +46,9 @@ def test_masks_are_answered_as_the_masked_strings_are(labels: int, score: str) -
     game = TextExplainer(model, tokenizer(), score=score).masked(TEXT)
     expected = said(list(STRINGS.values()), model)
     assert ["".join(map(str, mask)) for mask in every_mask(4).astype(int)] == list(STRINGS)
-    np.testing.assert_allclose(game.shares(every_mask(4)), expected, atol=1e-6)
+    np.testing.assert_allclose(game.predict_masks(every_mask(4)), expected, atol=1e-6)
     analysed = odds(expected) if score == "logit" else expected
-    np.testing.assert_allclose(game.scores(every_mask(4)), analysed, atol=1e-4)
+    np.testing.assert_allclose(game.score_masks(every_mask(4)), analysed, atol=1e-4)
     assert list(game.probabilities.values()) == pytest.approx(expected[-1], abs=1e-6)
     assert game.prediction == f"LABEL_{expected[-1].argmax()}"
     assert game.n_features == 4
@@ -59,8 +59,8 @@ def test_only_the_labels_asked_for_are_scored_but_all_are_shown() -> None:
     every, some = explainer.masked(TEXT), explainer.masked(TEXT, targets=["LABEL_2", "LABEL_0"])
     masks = every_mask(4)
     assert some.labels == ["LABEL_2", "LABEL_0"]
-    np.testing.assert_allclose(some.scores(masks), every.scores(masks)[:, [2, 0]])
-    np.testing.assert_allclose(some.shares(masks), every.shares(masks))
+    np.testing.assert_allclose(some.score_masks(masks), every.score_masks(masks)[:, [2, 0]])
+    np.testing.assert_allclose(some.predict_masks(masks), every.predict_masks(masks))
 
 
 def test_looking_at_one_label_shares_what_is_known() -> None:
@@ -72,18 +72,18 @@ def test_looking_at_one_label_shares_what_is_known() -> None:
 
     game = TextExplainer(function, label_names=["length", "o"]).masked(TEXT)
     masks = every_mask(4)
-    both = game.scores(masks[:8])
+    both = game.score_masks(masks[:8])
     one = game.with_target("o")
     assert one.labels == ["o"]
-    np.testing.assert_array_equal(one.scores(masks[:8]), both[:, 1:])
+    np.testing.assert_array_equal(one.score_masks(masks[:8]), both[:, 1:])
     assert len(forwarded) == 9, "the whole text, and eight masks"
-    one.scores(masks)
-    game.shares(masks)
-    game.with_target("length").scores(masks)
+    one.score_masks(masks)
+    game.predict_masks(masks)
+    game.with_target("length").score_masks(masks)
     assert sorted(forwarded) == sorted(STRINGS.values()), "no text twice"
-    assert game.cost.rows == one.cost.rows == 16
+    assert game.cost.passes == one.cost.passes == 16
     assert game.labels == ["length", "o"], "the game itself looks at both still"
-    assert game.scores(masks).shape == (16, 2)
+    assert game.score_masks(masks).shape == (16, 2)
 
 
 def test_no_row_is_forwarded_twice_by_a_model() -> None:
@@ -97,11 +97,11 @@ def test_no_row_is_forwarded_twice_by_a_model() -> None:
     model.register_forward_pre_hook(spy, with_kwargs=True)
     game = TextExplainer(model, tokenizer()).masked("very very good film")
     for label in ("LABEL_0", "LABEL_1"):
-        game.with_target(label).scores(every_mask(4))
-    game.shares(every_mask(4))
+        game.with_target(label).score_masks(every_mask(4))
+    game.predict_masks(every_mask(4))
     # Either "very" leaves the same text: 3 * 2 * 2 are left of 16.
     assert len(rows) == len(set(rows)) == 12
-    assert game.cost.rows == 12
+    assert game.cost.passes == 12
 
 
 def test_words_outside_the_window_are_no_columns() -> None:
@@ -115,7 +115,7 @@ def test_words_outside_the_window_are_no_columns() -> None:
     masks = np.ones((3, 62), dtype=bool)
     masks[1, 0], masks[2, 61] = False, False
     strings = [seen, "film " * 60 + "bad", "good " + "film " * 60]
-    np.testing.assert_allclose(game.shares(masks), said(strings), atol=1e-6)
+    np.testing.assert_allclose(game.predict_masks(masks), said(strings), atol=1e-6)
 
 
 def test_ignored_words_are_no_columns_and_stay() -> None:
@@ -125,7 +125,7 @@ def test_ignored_words_are_no_columns_and_stay() -> None:
     assert game.n_features == 3
     masks = np.array([[True, False, False], [False, True, True], [False, False, False]])
     expected = said(["the bad good", "the film is good", "the good"])
-    np.testing.assert_allclose(game.shares(masks), expected, atol=1e-6)
+    np.testing.assert_allclose(game.predict_masks(masks), expected, atol=1e-6)
     with pytest.raises(ValueError, match="no word of the text can be left out"):
         explainer.masked("the good")
 
@@ -136,7 +136,7 @@ def test_words_can_be_replaced(perturbation: str) -> None:
         counting_bert(tokenizer()), tokenizer(), perturbation=perturbation
     ).masked(TEXT)  # fmt: skip
     stand_in = "[MASK]" if perturbation == "mask" else "film"
-    found = game.shares(np.array([[False, True, True, True], [True, True, False, False]]))
+    found = game.predict_masks(np.array([[False, True, True, True], [True, True, False, False]]))
     expected = said([f"{stand_in} film, bad end!", f"Good film, {stand_in} {stand_in}!"])
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -152,7 +152,7 @@ def test_the_columns_of_a_pair_are_the_words_of_both_texts() -> None:
     with torch.no_grad():
         logits = [model(**tok(*pair, return_tensors="pt")).logits[0].numpy() for pair in pairs]
     expected = torch.tensor(np.array(logits)).softmax(dim=1).numpy()
-    np.testing.assert_allclose(game.shares(masks), expected, atol=1e-6)
+    np.testing.assert_allclose(game.predict_masks(masks), expected, atol=1e-6)
     turned = model(**tok("bad end", "a good film", return_tensors="pt")).logits[0]
     assert not np.allclose(turned.detach(), logits[0], atol=1e-3), "the order of a pair matters"
 
@@ -163,5 +163,5 @@ def test_a_mask_on_which_the_classifier_fails_is_named_by_its_text() -> None:
 
     game = TextExplainer(broken).masked(TEXT)
     with pytest.raises(BlackBoxError, match="'Good , bad end!'"):
-        game.shares(np.array([[True, False, True, True]]))
-    assert game.shares(np.ones((1, 4), dtype=bool)).tolist() == [[1.0]]
+        game.predict_masks(np.array([[True, False, True, True]]))
+    assert game.predict_masks(np.ones((1, 4), dtype=bool)).tolist() == [[1.0]]

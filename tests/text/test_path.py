@@ -12,7 +12,7 @@ from textsobol import BlackBoxError, Sobol, TextExplainer, TextExplanation
 from textsobol.errors import UnstableTopWarning
 from textsobol.methods import Attribution
 from textsobol.methods.contract import FoundPath
-from textsobol.render.page import explanation_html
+from textsobol.render.page import render_explanation
 from textsobol.text.scores import make_path
 
 WEIGHTS = {"good": 3.0, "fine": 2.0, "nice": 1.0, "bad": -2.0}
@@ -312,8 +312,8 @@ def test_nothing_is_exact_or_smallest_of_words_that_were_masked_as_groups(budget
     told = str(explanation)
     assert "exact" not in told
     assert "all masks of the groups" in told
-    assert "(fewer words may do)" in told
-    assert '"isExact": true' not in explanation_html(explanation)
+    assert "(fewer words may be enough)" in told
+    assert '"isExact": true' not in render_explanation(explanation)
 
 
 def test_of_groups_a_flip_set_is_judged_by_its_words() -> None:

@@ -11,7 +11,7 @@ from textsobol.cli.options import CallOptions, ModelOptions, Quiet, SobolOptions
 from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
 
 SOME_FAILED = 3
-"""Exit code of a job that is finished, but could not explain all texts."""
+"""Exit code if the job finished, but some texts failed."""
 _STOPPED = 130
 _RAY = "Ray"
 
@@ -28,32 +28,33 @@ def corpus(
     out: Annotated[
         Path, typer.Option(help="Directory for the results; rerun the same command to resume.")
     ],
-    column: Annotated[str, typer.Option(help="Column of the texts.")] = "text",
+    column: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     pair_column: Annotated[
-        str | None, typer.Option(help="Column of the second texts, of pairs.", show_default=False)
+        str | None, typer.Option(help="Column of the second text, for pairs.", show_default=False)
     ] = None,
     id_column: Annotated[
         str | None,
         typer.Option(
-            help="Column of ids, all different. By default texts are numbered.", show_default=False
+            help="Column with unique ids. By default texts are numbered.", show_default=False
         ),
     ] = None,
     split: Annotated[
         str | None, typer.Option(help="Split of a hub data set.", show_default=False)
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Only so many texts, the first ones.", show_default=False)
+        int | None,
+        typer.Option(help="Number of texts to explain, from the first.", show_default=False),
     ] = None,
     shard_size: Annotated[
         int | None,
         typer.Option(
-            help="Texts of one output file, by default up to 128. They fill batches together; an "
-            "interrupted job loses at most one file.",
+            help="Texts per output file (shard), by default up to 128. They share batches; an "
+            "interrupted job loses at most one shard.",
             show_default=False,
         ),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Make files again in which a text failed.")
+        bool, typer.Option("--retry-failed", help="Redo the shards in which a text failed.")
     ] = False,
     call: CallOptions,
     model: ModelOptions,
@@ -61,30 +62,30 @@ def corpus(
     engine: Annotated[
         str,
         typer.Option(
-            help="local, or ray to share the work among processes and machines.",
+            help="local, or ray: use several processes or machines.",
             rich_help_panel=_RAY,
         ),
     ] = "local",
     actors: Annotated[
-        int, typer.Option(help="Processes, each with the model.", rich_help_panel=_RAY)
+        int, typer.Option(help="Processes, each with a copy of the model.", rich_help_panel=_RAY)
     ] = 2,
     gpus_per_actor: Annotated[
-        float, typer.Option(help="GPUs of each, or a fraction of one.", rich_help_panel=_RAY)
+        float, typer.Option(help="GPUs per process; may be a fraction.", rich_help_panel=_RAY)
     ] = 0.0,
     address: Annotated[
         str | None,
         typer.Option(
-            help="A running cluster. By default Ray is started here.",
+            help="Address of a running cluster. By default Ray is started here.",
             show_default=False,
             rich_help_panel=_RAY,
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain many texts into a directory; then textsobol report makes a page of them.
+    """Explain many texts and write the results to a directory, for textsobol report.
 
     If the job is interrupted, rerun the same command to resume. A text that fails is recorded with
-    its error, and the others go on.
+    its error; the job continues.
 
     For example:
 
@@ -99,11 +100,11 @@ def corpus(
         from textsobol.provenance import files_of
 
         limit_allocator_caches()
-        arguments = call.arguments(sobol)
+        arguments = call.make_arguments(sobol)
         files_of(source)  # before the model, which takes longer
         with report_warnings(quiet=quiet):
             found = explain_corpus(
-                model.explainer(quiet=quiet), source, out=out, column=column,
+                model.make_explainer(quiet=quiet), source, out=out, column=column,
                 pair_column=pair_column, id_column=id_column, split=split, limit=limit,
                 shard_size=shard_size, retry_failed=retry_failed, engine=engine, actors=actors,
                 gpus_per_actor=gpus_per_actor, address=address, **arguments,
@@ -111,9 +112,9 @@ def corpus(
     except EXPECTED as error:
         fail(error)
     except KeyboardInterrupt:
-        note(f"stopped; what is finished is in {out}; rerun the same command to resume")
+        note(f"stopped; finished shards are in {out}; rerun the same command to resume")
         raise typer.Exit(_STOPPED) from None
-    from textsobol.progress import duration
+    from textsobol.progress import format_duration
 
     n_explained = found.texts - found.failed
     message = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
@@ -121,31 +122,31 @@ def corpus(
         message += f"; {found.outside:,} are longer than the model's window"
     if found.failed:
         name, reason = next(found.failures())
-        message += f"; {found.failed:,} failed, see the column error: {name!r} says {reason}"
-    note(f"{message} ({duration(time.monotonic() - start)})")
+        message += f"; {found.failed:,} failed, see the column error; {name!r}: {reason}"
+    note(f"{message} ({format_duration(time.monotonic() - start)})")
     if found.failed:
         raise typer.Exit(SOME_FAILED)
 
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(help="What textsobol corpus has written.", exists=True)
+        Path, typer.Argument(help="Output directory of textsobol corpus.", exists=True)
     ],
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page: words, phrases and some texts.", show_default=False),
+        typer.Option(help="Write an HTML page: words, phrases and some texts.", show_default=False),
     ] = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write all words and phrases as CSV.", show_default=False)
     ] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="The same as Parquet.", show_default=False)
+        Path | None, typer.Option(help="Write them to a Parquet file.", show_default=False)
     ] = None,
     texts: Annotated[int, typer.Option(help="Texts on the page, sampled at random.", min=1)] = 200,
     min_texts: Annotated[
         int | None,
         typer.Option(
-            help="Texts that a listed word or phrase must be in. By default 2, or one of 1,000.",
+            help="List words and phrases in at least this many texts. By default 2, or 1 in 1,000.",
             show_default=False,
             min=1,
         ),
@@ -153,7 +154,7 @@ def report(
     top: Annotated[int, typer.Option(help="Words and phrases to list for each label.")] = 10,
     quiet: Quiet = False,
 ) -> None:
-    """The words and phrases that push to each label, over all texts that were explained.
+    """Show the words and phrases that push to each label, over all explained texts.
 
     For example:
 
@@ -171,11 +172,11 @@ def report(
         view = corpus_view(found, sample=texts if html else 0, least_texts=min_texts)
         if not view.texts:
             why = "" if found.is_finished else " yet: the job is not finished"
-            raise ValueError(f"{directory} holds no text that could be explained{why}")
+            raise ValueError(f"{directory} holds no explained text{why}")
         if html is not None:
-            from textsobol.render.report import report_html
+            from textsobol.render.report import render_report
 
-            page = report_html(read_sample(found, view), view=view)
+            page = render_report(read_sample(found, view), view=view)
             html.write_text(page, encoding="utf-8")
         for path in filter(None, (csv, parquet)):
             save_words([*view.words, *view.phrases], path)
@@ -183,6 +184,6 @@ def report(
         fail(error)
     show_corpus(view, Console(), top=top)
     if not found.is_finished:
-        note("the job is not finished: these are the texts so far", quiet=quiet)
+        note("the job is not finished; this covers the texts so far", quiet=quiet)
     for path in filter(None, (html, csv, parquet)):
         note(f"wrote {path}", quiet=quiet)

@@ -1,4 +1,4 @@
-"""Commands whose options are the fields of dataclasses: of a method, of a group of options."""
+"""Turn the fields of dataclasses, such as a method's options, into options of a command."""
 
 import dataclasses
 import inspect
@@ -13,15 +13,15 @@ from textsobol.methods import Method
 
 @dataclasses.dataclass(frozen=True)
 class LeaveOut:
-    """Beside a dataclass: fields that are no options."""
+    """Fields of a dataclass that do not become options."""
 
     names: Sequence[str]
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every dataclass among its parameters replaced by an option for each field.
+    """Replace every dataclass among a command's parameters by one option per field.
 
-    Fields that carry no ``typer.Option`` get one with the first clause of their documentation.
+    The help of a field without a ``typer.Option`` is the first clause of its documentation.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Any, list[str]]] = {}
@@ -30,7 +30,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
         kind, *notes = get_args(hints[own.name]) or [hints[own.name]]
         if dataclasses.is_dataclass(kind):
             left_out = next((each.names for each in notes if isinstance(each, LeaveOut)), ())
-            options = _options(kind, left_out)
+            options = _make_options(kind, left_out)
             groups[own.name] = kind, [each.name for each in options]
             parameters += options
         else:
@@ -55,7 +55,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _options(group: Any, left_out: Sequence[str]) -> list[inspect.Parameter]:
+def _make_options(group: Any, left_out: Sequence[str]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     documented = read_attributes(group)
     panel = f"Options of --method {group.name}" if issubclass(group, Method) else None
@@ -84,16 +84,16 @@ def _options(group: Any, left_out: Sequence[str]) -> list[inspect.Parameter]:
 
 
 def read_attributes(documented: type) -> dict[str, str]:
-    """What the docstring of a class says of its attributes, each in one line.
+    """The documented attributes of a class, each in one line.
 
     Example:
         >>> from textsobol.methods import Greedy
         >>> read_attributes(Greedy)
-        {'deletions': 'at most.'}
+        {'deletions': 'most deletions.'}
     """
     text = inspect.getdoc(documented) or ""
     section = re.search(r"Attributes:\n(.*?)(?:\n\n|\Z)", text, re.DOTALL)
     if section is None:
         return {}
     entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section[1], re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", said) for name, said in entries}
+    return {name: re.sub(r"\s+", " ", text) for name, text in entries}

@@ -29,7 +29,7 @@ _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
 
 HtmlFile = Annotated[
     Path | None,
-    typer.Option(help="Write a page to look at, on its own in one file.", show_default=False),
+    typer.Option(help="Write an interactive HTML page, in one file.", show_default=False),
 ]
 
 
@@ -37,15 +37,13 @@ def explain(
     *,
     text: Annotated[
         str | None,
-        typer.Argument(
-            help="The text, a file with a text, or - for standard input.", show_default=False
-        ),
+        typer.Argument(help="The text, a text file, or - for standard input.", show_default=False),
     ] = None,
     call: CallOptions,
     against: Annotated[
         str | None,
         typer.Option(
-            help="Another label: which words speak for --target rather than for this one?",
+            help="Another label: explain --target rather than this one.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +52,7 @@ def explain(
     top: Top = 10,
     html: HtmlFile = None,
     open_page: Annotated[
-        bool, typer.Option("--open", help="Open the page of --html in a browser.")
+        bool, typer.Option("--open", help="Open the HTML page in a browser.")
     ] = False,
     png: Annotated[
         Path | None, typer.Option(help="Write a plot: a .png or .svg file.", show_default=False)
@@ -62,11 +60,11 @@ def explain(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a text: find the words that made the model decide.
+    """Explain a text: find the words behind the model's prediction.
 
-    The score of a word is its share of the variation of the model's answer over texts with words
-    left out at random: positive if the word speaks for the label, negative if it speaks against it.
-    Below the words stand the fewest deletions found that change the prediction.
+    Words are left out at random. The score of a word is its share of the variation of the model's
+    answer: positive if the word speaks for the label, negative if it speaks against it. Below the
+    words are the fewest words found whose removal changes the prediction.
 
     For example:
 
@@ -88,11 +86,11 @@ def explain(
         fail(ImportError('--png needs matplotlib: pip install "textsobol[plot]"'))
     content = _read_text(text)
     try:
-        arguments = call.arguments(sobol)
+        arguments = call.make_arguments(sobol)
         if not content.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         with report_warnings(quiet=quiet):
-            explanation = model.explainer(quiet=quiet)(content, **arguments)
+            explanation = model.make_explainer(quiet=quiet)(content, **arguments)
         if against is not None:
             explanation = explanation.contrast(explanation.target, against)
         for file in filter(None, (html, png)):
@@ -112,9 +110,7 @@ def explain(
 
 
 def compare(
-    text: Annotated[
-        str, typer.Argument(help="The text, a file with a text, or - for standard input.")
-    ],
+    text: Annotated[str, typer.Argument(help="The text, a text file, or - for standard input.")],
     more: Annotated[
         list[str] | None,
         typer.Argument(help="More methods.", metavar="METHOD", show_default=False),
@@ -122,7 +118,7 @@ def compare(
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Methods, with spaces or commas: {', '.join(TEXT_METHODS)}.",
+            help=f"Methods, separated by spaces or commas: {', '.join(TEXT_METHODS)}.",
             show_default="sobol occlusion",
         ),
     ] = None,
@@ -130,17 +126,17 @@ def compare(
     target: Target = None,
     budget: Annotated[
         int | None,
-        typer.Option(help="Forward passes allowed for each method that can choose their number."),
+        typer.Option(help="Forward passes allowed for each method that takes a budget."),
     ] = None,
     seed: Seed = 0,
     top: Top = 10,
     html: HtmlFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a text by several methods: do they agree?
+    """Explain a text with several methods, and compare them.
 
-    Words that stand out are listed with the score that each method gives them, and how much the
-    methods agree on the order of all words.
+    Lists the top words with the score of each method, and the rank correlation of the methods over
+    all words.
 
     For example:
 
@@ -158,7 +154,7 @@ def compare(
             find_method(name).for_texts()
         found = {}
         with report_warnings(quiet=quiet):
-            explainer = ModelOptions(model=model).explainer(quiet=quiet)
+            explainer = ModelOptions(model=model).make_explainer(quiet=quiet)
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None
                 own = budget if can_choose else None
@@ -173,7 +169,7 @@ def compare(
 
 
 def _read_text(text: str | None) -> str:
-    """The text itself, from an argument, a file or standard input."""
+    """Read the text from the argument, a file or standard input."""
     if text == "-" or (text is None and not sys.stdin.isatty()):
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     if text is None:
@@ -201,5 +197,5 @@ def _holds_many(name: str) -> bool:
 def _exists(text: str, kind: Callable[[Path], bool]) -> bool:
     try:
         return kind(Path(text))
-    except (OSError, ValueError):  # a text can be too long for a name, or hold a NUL
+    except (OSError, ValueError):  # too long for a file name, or with a NUL
         return False

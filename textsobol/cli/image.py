@@ -36,36 +36,36 @@ def image(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the map over the picture (.png, .svg, .pdf), or all numbers (.npz, .json).",
+            help="Write the map over the picture (.png, .svg, .pdf), or the numbers (.npz, .json).",
             show_default=False,
         ),
     ] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
-            help="Maps in the plot: score, total, first, interaction, error; with commas.",
+            help="Maps to plot, separated by commas: score, total, first, interaction, error.",
             show_default="score",
         ),
     ] = None,
     target: Target = None,
     method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "sobol",
     sobol: Annotated[Sobol, LeaveOut(("keep", "interactions", "path", "stable_top", "precision"))],
-    grid: Annotated[int, typer.Option(help="Cells down and across that come and go.")] = 11,
+    grid: Annotated[int, typer.Option(help="Number of cells down and across.")] = 11,
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed. By default 32 base masks, as in the paper.",
+            help="Forward passes allowed. By default enough for 32 base masks, as in the paper.",
             show_default=False,
         ),
     ] = None,
     paper: Annotated[
         bool,
         typer.Option(
-            "--paper", help="The paper's masks of real numbers and its estimator, N = 32."
+            "--paper", help="Use the paper's real-valued masks and its estimator, N = 32."
         ),
     ] = False,
     perturbation: Annotated[
-        str, typer.Option(help="What happens to a cell left out: inpaint, blur, amplitude.")
+        str, typer.Option(help="What happens to an absent cell: inpaint, blur, amplitude.")
     ] = "inpaint",
     trust_remote_code: Annotated[
         bool,
@@ -73,16 +73,16 @@ def image(
     ] = False,
     batch: Annotated[
         int | None,
-        typer.Option(help="Pictures that are forwarded together.", show_default="few on a CPU"),
+        typer.Option(help="Pictures per batch.", show_default="few on a CPU"),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a picture: which of its regions made an image classifier decide.
+    """Explain a picture: find the regions behind the model's prediction.
 
-    Cells of a grid are left out at random. A cell's score is the share of the model's variation
-    that it has a part in, with a minus if it speaks against the label.
+    Cells of a grid are left out at random. The score of a cell is its share of the variation of the
+    model's answer, negative if the cell speaks against the label.
 
     For example:
 
@@ -103,18 +103,18 @@ def image(
         from textsobol.image.explanation import KINDS
 
         if paper and method != Sobol.name:
-            raise ValueError("--paper goes with --method sobol only")
+            raise ValueError("--paper needs --method sobol")
         chosen = choose_method(
             method, replace(sobol, keep=None, sign="occlusion") if paper else sobol
         )
         for name in kinds:
             if name not in KINDS:
-                raise ValueError(f"--kind {name}: known are {', '.join(KINDS)}")
+                raise ValueError(f"unknown --kind {name}; known: {', '.join(KINDS)}")
             if name != "score" and not chosen.has_shares:
-                raise ValueError(f"--kind {name}: of method sobol only; {method} tells the score")
+                raise ValueError(f"--kind {name} needs --method sobol; {method} has only scores")
         from textsobol.image.pictures import load_picture
 
-        picture = load_picture(file)  # before the model, which takes longer
+        picture = load_picture(file)  # fail before loading the model
         silence_transformers()
         from textsobol.image.explainer import ImageExplainer
 

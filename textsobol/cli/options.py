@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they make."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Score(StrEnum):
 
 
 class Applied(StrEnum):
-    """What an endpoint does to logits."""
+    """What an endpoint applies to logits."""
 
     softmax = "softmax"
     sigmoid = "sigmoid"
@@ -37,7 +37,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="Directory or hub id of a text classifier; without it, a bundled one for films.",
+        help="Directory or hub id of a text classifier; by default a bundled one for film reviews.",
         show_default=False,
     ),
 ]
@@ -45,7 +45,7 @@ Target = Annotated[
     str | None,
     typer.Option(help="Label to explain; the predicted one by default.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")]
 # How indices are estimated is for research, in Python.
@@ -64,12 +64,12 @@ class ModelOptions:
     ] = "word"
     perturbation: Annotated[
         str,
-        typer.Option(help="What happens to a word left out: delete, mask, pad, or a replacement."),
+        typer.Option(help="What happens to an absent word: delete, mask, pad, or a replacement."),
     ] = "delete"
     ignore: Annotated[
         str | None,
         typer.Option(
-            help="Words that always stay: stopwords, or a list with commas.", show_default=False
+            help="Words never left out: stopwords, or a list with commas.", show_default=False
         ),
     ] = None
     score: Annotated[
@@ -92,7 +92,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             envvar="TEXTSOBOL_TOKEN",
-            help="For the endpoint; hosts of the hub get the token of hf auth login by themselves.",
+            help="Token of the endpoint; hosts of the hub use that of hf auth login by default.",
             show_default=False,
             rich_help_panel=_REMOTE,
         ),
@@ -100,18 +100,18 @@ class ModelOptions:
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="File or directory for the endpoint's answers: no text is sent twice.",
+            help="File or directory that caches the endpoint's answers: no text is sent twice.",
             show_default=False,
             rich_help_panel=_REMOTE,
         ),
     ] = None
     concurrency: Annotated[
-        int, typer.Option(help="Calls at the same time.", min=1, rich_help_panel=_REMOTE)
+        int, typer.Option(help="Most calls at the same time.", min=1, rich_help_panel=_REMOTE)
     ] = 8
     function_to_apply: Annotated[
         Applied | None,
         typer.Option(
-            help="What the endpoint is to do to logits; sigmoid if a text can have several labels.",
+            help="What the endpoint applies to logits; sigmoid if a text can have several labels.",
             show_default="its own softmax",
             rich_help_panel=_REMOTE,
         ),
@@ -123,10 +123,10 @@ class ModelOptions:
         if self.endpoint is not None and self.model is not None:
             raise typer.BadParameter("give --model or --endpoint, not both")
 
-    def explainer(self, *, quiet: bool) -> Any:
-        """The explainer of texts."""
+    def make_explainer(self, *, quiet: bool) -> Any:
+        """Make the explainer of texts."""
         model: Any = self.model
-        if self.endpoint is None:  # a remote model needs no library here
+        if self.endpoint is None:  # a remote model does not need transformers
             silence_transformers()
         else:
             from textsobol.endpoints.hub import endpoint
@@ -158,23 +158,23 @@ class CallOptions:
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed, 2 at least. By default 8 a word, more for short texts.",
+            help="Forward passes allowed, at least 2. By default 8 per word, more for short texts.",
             show_default=False,
         ),
     ] = None
-    method: Annotated[str, typer.Option(help="sobol, or one of the others that compare lists.")] = (
+    method: Annotated[str, typer.Option(help="sobol, or a method listed by compare --help.")] = (
         "sobol"
     )
     seed: Seed = 0
 
-    def arguments(self, options: Sobol) -> dict[str, Any]:
-        """For an explainer."""
+    def make_arguments(self, options: Sobol) -> dict[str, Any]:
+        """Make the arguments of an explainer's call."""
         method = choose_method(self.method, options)
         return {"target": self.target, "budget": self.budget, "method": method, "seed": self.seed}
 
 
 def choose_method(name: str, given: Sobol) -> Method:
-    """The method of that name, with the options that were given for it."""
+    """The method of that name, with the given options."""
     method = find_method(name)
     usual = Sobol().options()
     changed = {option: own for option, own in given.options().items() if own != usual[option]}

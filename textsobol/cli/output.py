@@ -1,4 +1,4 @@
-"""What all commands share: checks before the work, and how failures and warnings are reported."""
+"""Checks, errors and warnings of all commands."""
 
 import warnings
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from rich.console import Console
 from textsobol.errors import TextsobolWarning
 
 EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
-"""Errors that a person can fix: reported in a line, without a traceback."""
+"""Errors that users can fix: reported in one line, without a traceback."""
 _COULD_NOT_EXPLAIN = 1
 
 
 def check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None:
-    """Before the model is asked: a wrong name should not cost a minute of waiting."""
+    """Check a file name before the model runs: an error should not take a minute."""
     if path is None:
         return
     if path.suffix.lower() not in known:
@@ -28,7 +28,7 @@ def check_suffix(option: str, path: Path | None, known: tuple[str, ...]) -> None
 
 @contextmanager
 def report_warnings(*, quiet: bool) -> Iterator[None]:
-    """Our own warnings as lines of their own, each once; those of others are left out."""
+    """Print our own warnings, each once on a line; drop those of other packages."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -41,7 +41,7 @@ def report_warnings(*, quiet: bool) -> Iterator[None]:
 
 
 def silence_transformers() -> None:
-    """No bar for loading weights, no advice: a command prints what was asked for."""
+    """Silence the progress bars and the log messages of transformers."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ def silence_transformers() -> None:
 
 
 def note(message: str, *, quiet: bool = False) -> None:
-    """A word on what was done, beside what was asked for."""
+    """Print a note on standard error."""
     if not quiet:
         Console(stderr=True, highlight=False, soft_wrap=True).print(
             message, style="dim", markup=False
@@ -57,6 +57,6 @@ def note(message: str, *, quiet: bool = False) -> None:
 
 
 def fail(error: Exception) -> NoReturn:
-    """End the command with a message."""
+    """Print the error and end the command."""
     Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)
     raise typer.Exit(_COULD_NOT_EXPLAIN)

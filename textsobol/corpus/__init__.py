@@ -1,4 +1,4 @@
-"""Many texts: explain them in a resumable job, read the results, and add up their words."""
+"""Many texts: explain them in a resumable job, read the results, summarise their words."""
 
 from textsobol.corpus.job import explain_corpus
 from textsobol.corpus.results import ExplainedTexts, read_explanations

@@ -157,7 +157,7 @@ def _make_manifest(
     made_by = {
         "schema": SCHEMA,
         "input": source.describe(),
-        "explainer": explainer.described,
+        "explainer": explainer.settings,
         "weights": None if explainer.model is None else weights_of(explainer.model),
         "settings": _plain(settings),
         "shard_size": shard_size,

@@ -1,7 +1,7 @@
-"""Returns freed memory to the system, and limits what libraries keep of it.
+"""Return freed memory to the system, and limit what libraries keep.
 
-The C library keeps freed memory for reuse, fragmented by results that stay and spread over one heap
-per thread: in a job of long texts it grows past a gigabyte.
+The C library keeps freed memory for reuse, fragmented by results and spread over one heap per
+thread: in a job of long texts it grows past a gigabyte.
 """
 
 import ctypes
@@ -23,8 +23,8 @@ def limit_allocator_caches() -> None:
 
     New threads share one heap: those that explain texts run one at a time and never wait for it.
     oneDNN, torch's library for CPUs, keeps compiled kernels of the last 8 batch shapes instead of
-    1,024: a corpus has more shapes than come again, and their kernels take hundreds of megabytes
-    and fragment the heap. Limits that are set in the environment are left as they are.
+    1,024: most shapes of a corpus never repeat, and their kernels take hundreds of megabytes and
+    fragment the heap. Limits already set in the environment are kept.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_SHAPES_KEPT))
     if "MALLOC_ARENA_MAX" in os.environ:

@@ -1,7 +1,7 @@
 """A job on Ray Data: actors explain shards, and the process that started the job writes them.
 
-An actor reads the texts of a shard from the same source, and returns its table. If an actor dies,
-nothing is half-written: Ray starts another one, which explains the shard again.
+An actor reads the texts of a shard from the source and returns its table. If an actor dies, nothing
+is half-written: Ray starts another one, which explains the shard again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def explain_on_ray(
     gpus_per_actor: float,
     address: str | None,
 ) -> Iterator[tuple[Plan, pyarrow.Table]]:
-    """The tables of all shards, in the order in which they are done.
+    """The tables of all shards, as they are finished.
 
     The actors must be able to read the source. `explain_corpus` documents the other arguments.
     """
@@ -44,7 +44,7 @@ def explain_on_ray(
         import pyarrow as pa
 
         by_number = {plan.number: plan for plan in plans}
-        # The model goes to the object store once, not along with every shard.
+        # Put the model into the object store once, not with every shard.
         reference = ray.put((job, source))
         tables = ray.data.from_items(
             [asdict(plan) for plan in plans], override_num_blocks=len(plans)
@@ -70,7 +70,7 @@ class _Actor:
         import ray
 
         limit_allocator_caches()  # other machines do not inherit the environment
-        # In a list, Ray leaves the reference alone, so that it is fetched here, once.
+        # Ray does not resolve references in a list, so that it is fetched here, once.
         self._job, self._source = ray.get(references[0])
         if is_on_gpu and self._job.explainer.model is not None:
             self._job.explainer.model.to("cuda")
@@ -89,7 +89,7 @@ class _Actor:
 
 @contextmanager
 def _connect(actors: int, address: str | None) -> Iterator[Any]:
-    """Ray: the running one, that of the address, or one that is started here for the job."""
+    """Ray: already running, at the address, or started here for the job."""
     try:
         import ray
         import ray.data

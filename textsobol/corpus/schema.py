@@ -1,8 +1,8 @@
 """Explanations as rows of a table, and back.
 
-A row is what `TextExplanation.to_dict` gives, with lists instead of dictionaries by label, since
-not all readers of Parquet know maps. What depends on the run and not on the text, such as seconds,
-is left out: the same job always makes the same table.
+A row is `TextExplanation.to_dict` with lists instead of dictionaries by label, since not all
+readers of Parquet support maps. Numbers that vary between runs, such as seconds, are left out: the
+same job always makes the same table.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def read_row(row: Mapping[str, Any]) -> TextExplanation:
     """The explanation in a row.
 
     Raises:
-        ValueError: when the text could not be explained.
+        ValueError: if the text could not be explained.
     """
     if row["error"] is not None:
         raise ValueError(f"text {row['id']!r} could not be explained: {row['error']}")
@@ -130,17 +130,17 @@ def _convert_path(
 ) -> dict[str, Any] | None:
     """Convert the probabilities of the steps and of the flip set."""
 
-    def converted(step: Mapping[str, Any]) -> dict[str, Any]:
+    def convert_step(step: Mapping[str, Any]) -> dict[str, Any]:
         return {**step, "probabilities": convert(step["probabilities"], "probability")}
 
     if path is None:
         return None
-    flip = None if path["flip"] is None else converted(path["flip"])
-    return {**path, "steps": [converted(step) for step in path["steps"]], "flip": flip}
+    flip = None if path["flip"] is None else convert_step(path["flip"])
+    return {**path, "steps": [convert_step(step) for step in path["steps"]], "flip": flip}
 
 
 def _list_by_label(by_label: Mapping[str, Any], name: str | None = None) -> list[dict[str, Any]]:
-    """One dictionary per label: of all its numbers, or of one number with that name."""
+    """One dictionary per label: with all its numbers, or with one number by that name."""
     return [
         {"label": label, **(value if name is None else {name: value})}
         for label, value in by_label.items()

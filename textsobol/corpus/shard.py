@@ -1,4 +1,4 @@
-"""One shard: its texts are explained together, and become a table."""
+"""One shard: its texts are explained together and make one table."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from textsobol.text.explainer import TextExplainer
 
-# At the same time: enough to fill batches with texts of up to 110 words. Longer texts fill a batch
-# alone, and their masks take memory.
+# At the same time: enough to fill batches with texts of up to 110 words. A longer text fills a
+# batch by itself, and its masks take memory.
 _MOST_TEXTS = 128
 _MOST_WORK = 12_800_000  # forward passes times words
-_TEXTS_BETWEEN_RETURNS = 16  # of memory
+_TEXTS_BETWEEN_RETURNS = 16  # texts between two returns of memory
 
 
 @dataclass(frozen=True)
 class Job:
-    """What makes the results of a shard.
+    """Explains the texts of a shard.
 
     Attributes:
         explainer: the explainer.
-        settings: of its calls; every text gets a seed of its own.
-        name: digest of everything that makes the results.
+        settings: arguments of its calls; every text gets its own seed.
+        name: digest of everything that determines the results.
     """
 
     explainer: TextExplainer
@@ -45,7 +45,7 @@ class Job:
     name: str
 
     def estimate_passes(self, item: Item) -> int:
-        """Approximate number of forward passes of a text."""
+        """Approximate number of forward passes for a text."""
         return self.settings.get("budget") or default_budget(item.n_words)
 
     def estimate_work(self, item: Item) -> int:
@@ -59,32 +59,32 @@ class Job:
         on_done: Callable[[Item], None] = lambda item: None,
         on_passes: Callable[[Item, int], None] = lambda item, n_passes: None,
     ) -> pyarrow.Table:
-        """Make the table of a shard, with a row for every text, in their order.
+        """Make the table of a shard, with one row per text, in order.
 
-        Only texts of the same shard share batches: the table does not depend on other shards, nor
-        on the machine.
+        Only texts of the same shard share batches: the table does not depend on other shards or on
+        the machine.
 
         Args:
-            plan: of the shard.
+            plan: the shard.
             items: its texts.
-            on_done: called with each text that is done.
-            on_passes: called with a text and its number of forward passes, after every batch.
+            on_done: called with each finished text.
+            on_passes: called after every batch with a text and its forward passes in the batch.
         """
         rows: dict[int, dict[str, Any]] = {}
-        # The longest first: memory runs out at once or not at all, and few remain at the end.
+        # Longest first: if memory runs out it does so at once, and the last batches stay full.
         order = sorted(items, key=lambda item: (-item.n_words, item.row))
         tasks = [
             (self.estimate_work(item), _walk(self.explainer, item, self.settings)) for item in order
         ]
         n_failed = n_outside = 0
         with warnings.catch_warnings():
-            # The rows of the table say the same as a warning for each of thousands of texts.
+            # The table has the same information as thousands of warnings.
             warnings.simplefilter("ignore", TextsobolWarning)
             for outcome in run_together(
                 tasks,
-                most=_MOST_TEXTS,
-                most_size=_MOST_WORK,
-                answered=lambda number, n_passes: on_passes(order[number], n_passes),
+                max_live=_MOST_TEXTS,
+                max_size=_MOST_WORK,
+                on_answer=lambda number, n_passes: on_passes(order[number], n_passes),
             ):
                 item = order[outcome.number]
                 error = None if outcome.error is None else _describe_error(outcome.error)
@@ -103,11 +103,11 @@ class Job:
         return make_table([rows[item.row] for item in items], metadata)
 
 
-def text_seed(seed: int, name: str) -> int:
-    """The seed of a text, from the seed of the job and the text's id alone.
+def derive_seed(seed: int, name: str) -> int:
+    """The seed of a text, from the seed of the job and the text's id.
 
     Example:
-        >>> text_seed(0, "review-17") == text_seed(0, "review-17") != text_seed(0, "review-18")
+        >>> derive_seed(0, "review-17") != derive_seed(0, "review-18")
         True
     """
     return int(digest_of([f"{seed} {name}".encode("utf-8", "replace")], size=4), 16)
@@ -118,7 +118,7 @@ def _walk(
 ) -> Steps[TextExplanation]:
     if item.text is None:
         raise ValueError("nothing to explain: there is no text")
-    own = {**settings, "seed": text_seed(settings["seed"], item.id)}
+    own = {**settings, "seed": derive_seed(settings["seed"], item.id)}
     return (yield from explainer.walk(item.text, **own))
 
 

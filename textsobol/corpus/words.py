@@ -1,7 +1,7 @@
 """Words and phrases over many texts: which of them push to which label.
 
-Only sums per word are kept, no texts: memory grows with the vocabulary only. Sums are computed with
-numpy, not pyarrow: a report of explanations in memory needs no extra to be installed.
+Only sums per word are kept, no texts, so that memory grows with the vocabulary only. Uses numpy,
+not pyarrow: a report of explanations in memory needs no extra.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from textsobol.text.explanation import TextExplanation
 _MOST_WORDS = 3  # of a phrase
 _LEVEL = 0.95
 _TEXTS_WITHOUT_EFFECT = 10
-_LEAST_TEXTS, _LEAST_SHARE = 2, 1000  # of a phrase: two texts, or one of a thousand
+_LEAST_TEXTS, _ONE_IN = 2, 1000  # a phrase must be in two texts, or in one of a thousand
 _BUCKETS = 1 << 21
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
@@ -34,10 +34,10 @@ class CorpusWord:
         word: the word in lower case, or the words of a phrase with spaces between them.
         label: the label.
         texts: number of texts that contain it.
-        occurrences: number of times that it was scored.
+        occurrences: number of times it was scored.
         score: mean of its scores; the score of a phrase is the sum of its words' scores.
-        low: lower end of the 95 % interval of the mean, over texts; NaN if only one contains it.
-        high: upper end of the interval.
+        low: lower end of the 95 % interval of the mean, over texts; NaN for a single text.
+        high: upper end.
         effect: mean of its known effects.
         length: number of words.
     """
@@ -56,8 +56,8 @@ class CorpusWord:
     def weight(self) -> float:
         """The score, as if ten more texts contained the word with a score of 0.
 
-        High for words that are strong and not rare. A sum of scores would put words of every text
-        first, a mean those of a single text.
+        High for words with high scores that are not rare. A sum of scores would favour words that
+        are in every text; a mean, words of a single text.
         """
         return self.score * self.texts / (self.texts + _TEXTS_WITHOUT_EFFECT)
 
@@ -67,11 +67,11 @@ class Occurrences:
     """The scored words of some texts, one after another.
 
     Attributes:
-        documents: number of the text that contains each ``(words,)``.
-        words: each in lower case.
+        documents: number of each word's text ``(words,)``.
+        words: in lower case.
         follows: whether only white space separates it from the one before ``(words,)``.
-        scores: by label; NaN where the label was not explained ``(words,)``.
-        effects: by label; NaN where it is not known ``(words,)``.
+        scores: by label; NaN if the label was not analysed ``(words,)``.
+        effects: by label; NaN if unknown ``(words,)``.
     """
 
     documents: Integers
@@ -82,10 +82,10 @@ class Occurrences:
 
 
 class Candidates:
-    """Upper bounds of the number of texts that contain a phrase: phrases share counters.
+    """Upper bounds of how many texts contain a phrase; phrases share counters.
 
-    The first pass over texts counts here, in constant memory; the second counts exactly only the
-    phrases whose counter is high enough (Park, Chen and Yu 1995).
+    The first pass over the texts counts here, in constant memory; the second counts exactly the
+    phrases whose counter is high enough, and no others (Park, Chen and Yu 1995).
     """
 
     def __init__(self) -> None:
@@ -95,14 +95,14 @@ class Candidates:
         """Count phrases, each once per text.
 
         Args:
-            documents: number of the text that contains each ``(phrases,)``.
-            phrases: numbers of the words of each ``(phrases, length)``.
+            documents: number of each phrase's text ``(phrases,)``.
+            phrases: numbers of the words of each phrase ``(phrases, length)``.
         """
         pairs = np.unique(documents * _BUCKETS + self._hash(phrases))
         np.add.at(self._counts, pairs % _BUCKETS, 1)
 
     def may_be_frequent(self, phrases: Integers, least_texts: int) -> Array:
-        """Whether phrases may be in at least so many texts ``(phrases,)``."""
+        """Whether phrases may be in at least ``least_texts`` texts ``(phrases,)``."""
         return np.asarray(self._counts[self._hash(phrases)] >= least_texts)
 
     @staticmethod
@@ -132,10 +132,10 @@ class WordTally:
     @property
     def least_texts(self) -> int:
         """Number of texts that must contain a phrase."""
-        return self._least_texts or max(_LEAST_TEXTS, -(-self.n_texts // _LEAST_SHARE))
+        return self._least_texts or max(_LEAST_TEXTS, -(-self.n_texts // _ONE_IN))
 
     def add(self, found: Occurrences, n_texts: int) -> None:
-        """Count words, and estimate which phrases are frequent; a text must not be split."""
+        """Count words, and find candidates for frequent phrases; a text must not be split."""
         self.n_texts += n_texts
         codes = _number(found.words, self._words)
         for label, scores in found.scores.items():
@@ -157,11 +157,11 @@ class WordTally:
                 self._phrase_sums[label].add(documents, numbers, values, effects)
 
     def words(self) -> list[CorpusWord]:
-        """All words for every label, the highest weight first."""
+        """All words for every label, highest weight first."""
         return _list_words(self._word_sums, [(word,) for word in self._words], 1)
 
     def phrases(self) -> list[CorpusWord]:
-        """Phrases of enough texts for every label, the highest weight first."""
+        """Phrases of enough texts for every label, highest weight first."""
         words = list(self._words)
         names = [tuple(words[code] for code in phrase) for phrase in self._phrases]
         return _list_words(self._phrase_sums, names, self.least_texts)
@@ -179,7 +179,7 @@ def _list_words(
 
 
 def _number(names: Iterable[Any], known: dict[Any, int]) -> Integers:
-    """Numbers of names; new ones are added to the known ones."""
+    """Numbers of names; new names are added to ``known``."""
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
@@ -194,7 +194,7 @@ def _find_phrases(codes: Integers, follows: Array) -> Iterator[tuple[Integers, I
 
 
 class _Sums:
-    """The sums of every word from which its mean and the mean's error are computed."""
+    """Sums per word, from which its mean and the mean's error are computed."""
 
     # texts, n, score, score², n·score, n² (of each text), effect, number of known effects
     _COLUMNS = 8
@@ -223,11 +223,11 @@ class _Sums:
     def means(
         self, least_texts: int
     ) -> Iterator[tuple[int, tuple[int, int, float, float, float, float]]]:
-        """Number of a word; its texts, occurrences, mean score, interval and mean effect."""
+        """Each word's number; its texts, occurrences, mean score, interval and mean effect."""
         numbers = np.flatnonzero(self._table[:, 0] >= least_texts)
         texts, n, total, squares, products, n_squared, effects, n_effects = self._table[numbers].T
         mean = total / n
-        # The mean of all occurrences is a ratio of sums over texts; texts, not words, are sampled.
+        # The mean of all occurrences is a ratio of sums over texts: texts are the sample.
         residual = np.maximum(0, squares - 2 * mean * products + mean**2 * n_squared)
         several = np.where(texts > 1, texts, np.nan)
         error = np.sqrt(residual * several / (several - 1)) / n
@@ -261,7 +261,7 @@ def tally_words(explanations: Iterable[TextExplanation]) -> WordTally:
 
 
 def _find_words(explanation: TextExplanation) -> Occurrences:
-    """The words of one text that were masked by themselves, not as part of a group."""
+    """The words of one text that were not masked as part of a group."""
     scored = [k for k, word in enumerate(explanation.words) if word.scores and word.shared_by == 1]
     words = [explanation.words[k] for k in scored]
     labels = list(dict.fromkeys(label for word in words for label in word.scores))
@@ -289,8 +289,8 @@ def find_neighbours(
 
     Args:
         texts: by part (0 or 1) and document.
-        documents: that contain the words ``(words,)``.
-        numbers: of the words among all words, scored or not ``(words,)``.
+        documents: number of each word's text ``(words,)``.
+        numbers: number of each word among all words, scored or not ``(words,)``.
         spans: part, start and end of the words ``(words, 3)``.
     """
     part, start, end = spans.T

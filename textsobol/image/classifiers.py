@@ -24,10 +24,10 @@ _CPU_PIXELS = 4 * 224 * 224
 
 @dataclass(frozen=True)
 class TorchClassifier:
-    """A torch module, or a model of transformers, that takes a batch of pictures.
+    """A torch module, or a transformers model, that takes a batch of pictures.
 
     Attributes:
-        activation: how outputs become what is shown; see `outputs.compute_probabilities`.
+        activation: how outputs become probabilities; see `outputs.compute_probabilities`.
         label_names: names of its outputs, or ``None``.
         preprocess: from a picture to what the model takes; by default `as_tensor`.
     """
@@ -45,14 +45,14 @@ class TorchClassifier:
         return tensor if parameter is None else tensor.to(parameter.device, parameter.dtype)
 
     def choose_batch(self, picture: Tensor) -> int:
-        """How many pictures to forward together; few on a CPU, whose caches then hold them."""
+        """Pictures per batch; few on a CPU, so that they fit its caches."""
         if picture.device.type != "cpu":
             return _LARGEST_BATCH
         height, width = picture.shape[2:]
         return int(min(_LARGEST_BATCH, max(1, _CPU_PIXELS // (height * width))))
 
     def outputs(self, pictures: Tensor) -> Floats:
-        """Outputs ``(rows, labels)``, in smaller batches where memory runs out."""
+        """Outputs ``(pictures, labels)``, in smaller batches if memory runs out."""
         import torch
 
         try:
@@ -73,7 +73,7 @@ class TorchClassifier:
 
 
 def forward(model: Any, pictures: Tensor) -> Tensor:
-    """Outputs of a module ``(rows, labels)``, with gradients unless torch's are off."""
+    """Outputs of a module ``(pictures, labels)``, with gradients if torch has them on."""
     returned = model(pictures)
     logits: Tensor = getattr(returned, "logits", returned)
     return logits.reshape(len(pictures), -1)
@@ -81,7 +81,7 @@ def forward(model: Any, pictures: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class ImageFunction:
-    """Any function from a batch of pictures ``(rows, height, width, channels)`` to scores."""
+    """Any function from pictures ``(pictures, height, width, channels)`` to scores."""
 
     function: Callable[[Any], Any]
     name: str
@@ -93,11 +93,11 @@ class ImageFunction:
         return as_tensor(image)
 
     def choose_batch(self, picture: Tensor) -> int:
-        """Many: on which device the function runs is not known."""
+        """64: the function may run on any device."""
         return _LARGEST_BATCH
 
     def outputs(self, pictures: Tensor) -> Floats:
-        """What the function returns, as an array ``(rows, labels)``."""
+        """The function's scores ``(pictures, labels)``."""
         returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
         scores = copy_scores(returned)
         if scores.ndim not in (1, 2) or len(scores) != len(pictures):
@@ -125,7 +125,7 @@ def as_image_classifier(
     trust_remote_code: bool = False,
     score: str | None = None,
 ) -> ImageClassifier:
-    """The classifier that ``model`` is, or an error that says what it may be."""
+    """Wrap ``model`` in a classifier, or raise an error that lists what it may be."""
     import torch
 
     if isinstance(model, str | PathLike):

@@ -13,7 +13,7 @@ from textsobol.image.masked_model import MaskedImageModel
 from textsobol.image.perturbations import Perturbation, make_perturbation
 from textsobol.image.pictures import load_picture, show_prepared
 from textsobol.image.regions import Regions, make_grid, make_segments
-from textsobol.labels import checked_label
+from textsobol.labels import choose_target
 from textsobol.methods import Attribution, Method, Scale, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
@@ -30,19 +30,18 @@ class ImageExplainer:
 
     Args:
         model: an image-classification pipeline, a directory or hub id, a torch module that takes
-            a batch of pictures ``(rows, channels, height, width)``, or a function from a batch of
-            pictures ``(rows, height, width, channels)`` to scores, from 0 to 1 where they came
-            from a file. It is never changed.
-        preprocess: from a picture, as it is given or as PIL reads a file, to what a module takes
-            ``(channels, height, width)``; a pipeline has its own. Regions are left out in the
-            picture that it returns.
+            a batch of pictures ``(pictures, channels, height, width)``, or a function from pictures
+            ``(pictures, height, width, channels)`` to scores; pictures from files have numbers from
+            0 to 1. It is never changed.
+        preprocess: from a picture, as given or as PIL reads it, to a module's input
+            ``(channels, height, width)``; a pipeline has its own. Regions are masked after it.
         label_names: names of the scores.
-        grid: cells (down, across) that come and go.
+        grid: number of cells (down, across); the cells are the features.
         upsampling: how cells become pixels: ``nearest``, as in the paper, or ``bilinear``.
-        perturbation: what happens to a region that is left out: ``inpaint`` (the baseline stands
-            in), ``blur``, ``amplitude`` (it goes dark), or a function of a picture and masks.
-        baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture), a number, one a channel, or
-            a picture; in the numbers that the model takes.
+        perturbation: what happens to an absent region: ``inpaint`` (replaced by the baseline),
+            ``blur``, ``amplitude`` (scaled to zero), or a function of a picture and masks.
+        baseline: for ``inpaint``: ``zero``, ``mean`` (of the picture), a number, one number per
+            channel, or a picture; on the scale of the model's input.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
             ``output``, the number before softmax, as in the paper. By default the log-odds; a
             function's scores are analysed as they are, unless ``logit`` or ``probability`` says
@@ -101,7 +100,7 @@ class ImageExplainer:
 
     @property
     def name(self) -> str:
-        """How the model is called in explanations."""
+        """The name of the model in explanations."""
         return self._classifier.name
 
     def __call__(
@@ -120,25 +119,24 @@ class ImageExplainer:
         Args:
             image: a file, a PIL picture, an array ``(height, width[, channels])`` or a tensor
                 ``(channels, height, width)``.
-            segments: a number for every pixel that the model sees, instead of the grid.
+            segments: a number for every pixel of the model's input, instead of the grid.
             target: the label that is explained; by default the likeliest of ``targets``.
-            targets: labels to analyse, or so many of the likeliest beside ``target``; ``None`` for
-                all. They share the forward passes.
-            method: ``sobol``, or another one by name; or one with options, such as
-                ``Sobol(keep=None)`` for the paper's masks of real numbers; see
-                `textsobol.methods`. Gradient methods, RISE and ``random`` score single pixels, or
-                the segments, if there are any.
-            budget: forward passes allowed; by default 32 base masks, the paper's.
+            targets: labels to analyse, or how many of the likeliest besides ``target``; ``None``
+                for all. They share the forward passes.
+            method: the name of an attribution method, or a method with options, such as
+                ``Sobol(keep=None)`` for the paper's real-valued masks; see `textsobol.methods`.
+                Gradient methods, RISE and ``random`` score single pixels, or segments if given.
+            budget: forward passes allowed; by default enough for 32 base masks, as in the paper.
             seed: the same seed gives the same explanation.
 
         Raises:
-            ValueError: when a setting is out of range.
-            BlackBoxError: when the classifier fails.
+            ValueError: if a setting is out of range.
+            BlackBoxError: if the classifier fails.
         """
         with LateProgress(1, enabled=self._progress) as progress:
             steps = self.walk(
                 image, segments=segments, target=target, targets=targets, method=method,
-                budget=budget, seed=seed, expect=progress.more,
+                budget=budget, seed=seed, expect=progress.expect,
             )  # fmt: skip
             return run(steps, progress.tick)
 
@@ -154,17 +152,17 @@ class ImageExplainer:
         seed: int = 0,
         expect: Callable[[int], None] = lambda n_masks: None,
     ) -> Steps[ImageExplanation]:
-        """The same, as a generator that `textsobol.driver` serves; see `TextExplainer.walk`."""
+        """`__call__` as a generator that `textsobol.driver` runs; see `TextExplainer.walk`."""
         start = time.perf_counter()
         budget = check_call(budget, seed)
         method = find_method(method).for_pictures(has_budget=budget is not None)
         image = load_picture(image)
-        # A map of pixels, unless larger regions are asked for.
+        # A map of pixels, unless segments are given.
         pixels = method.scores_pixels and segments is None
         model = self._mask(image, segments, pixels=pixels)
         yield from model.predict(targets, target)
-        target = checked_label(target, model.labels, model.probabilities)
-        if method.kind == "search":  # for one label: it takes far too long for many
+        target = choose_target(target, model.labels, model.probabilities)
+        if method.kind == "search":  # takes far too long for several labels
             model = model.with_target(target)
         n_regions = model.n_features
         usual = 1 + RISE_MASKS if pixels else 1 + 32 * (n_regions + 2)
@@ -175,15 +173,15 @@ class ImageExplainer:
         return ImageExplanation(
             image=show_prepared(image, model.picture),
             regions=model.regions,
-            scores=_region_scores(found, model.labels),
+            scores=_make_region_scores(found, model.labels),
             probabilities=model.probabilities,
             target=target,
             cost={
-                "forwarded": model.cost.rows + found.passes,
+                "forwarded": model.cost.passes + found.passes,
                 "seconds": time.perf_counter() - start,
             },
             settings={
-                **self._settings(model),
+                **self._record_settings(model),
                 **record(method, found, budget=budget, seed=seed),
             },
         )
@@ -197,14 +195,13 @@ class ImageExplainer:
         baseline: Any = None,
         targets: Sequence[str] | int | None = 3,
     ) -> MaskedImageModel:
-        """The picture with its regions, ready to be asked about; what metrics work on.
+        """The masked model of a picture, for metrics.
 
         Args:
             image: see `__call__`.
             segments: see `__call__`.
-            pixels: every pixel that the model sees is a region.
-            baseline: stands in for regions that are left out, instead of the explainer's
-                perturbation.
+            pixels: whether every pixel of the model's input is a region.
+            baseline: replaces absent regions, instead of the explainer's perturbation.
             targets: see `__call__`.
         """
         model = self._mask(load_picture(image), segments, pixels=pixels, baseline=baseline)
@@ -220,19 +217,19 @@ class ImageExplainer:
         return MaskedImageModel(
             self._classifier,
             picture,
-            self._regions(segments, pixels, *picture.shape[2:]),
+            self._make_regions(segments, pixels, *picture.shape[2:]),
             make_perturbation(perturbation, picture, filling),
             score=self._score,
             batch=self._batch or self._classifier.choose_batch(picture),
         )
 
-    def _regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
+    def _make_regions(self, segments: Any, pixels: bool, height: int, width: int) -> Regions:
         if segments is not None:
             return make_segments(segments, height, width)
         grid = (height, width) if pixels else self._grid
         return make_grid(grid, height, width, self._upsampling)
 
-    def _settings(self, model: MaskedImageModel) -> dict[str, Any]:
+    def _record_settings(self, model: MaskedImageModel) -> dict[str, Any]:
         named = isinstance(self._perturbation, str)
         plain = isinstance(self._baseline, str | int | float)
         return {
@@ -245,8 +242,8 @@ class ImageExplainer:
         }
 
 
-def _region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:
-    indices = found.indices if found.units is None else None  # those of groups are not of regions
+def _make_region_scores(found: Attribution, labels: Sequence[str]) -> dict[str, RegionScores]:
+    indices = found.indices if found.units is None else None  # else indices are of units
     scores = {}
     for column, label in enumerate(labels):
         if indices is None:

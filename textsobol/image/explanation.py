@@ -12,7 +12,7 @@ import numpy as np
 
 from textsobol.image.pictures import as_data_uri, from_data_uri
 from textsobol.image.regions import Regions, make_grid
-from textsobol.labels import checked_label
+from textsobol.labels import choose_target
 from textsobol.sobol.arrays import Array, Floats
 
 SCHEMA = 1
@@ -81,7 +81,7 @@ class ImageExplanation:
 
     def for_target(self, name: str) -> ImageExplanation:
         """The same explanation for another label."""
-        return replace(self, target=checked_label(name, self.targets, self.probabilities))
+        return replace(self, target=choose_target(name, self.targets, self.probabilities))
 
     def map(self, kind: str = "score", *, size: str = "grid") -> Floats:
         """The map of the label that is explained.
@@ -202,9 +202,9 @@ class ImageExplanation:
         )
 
     def _repr_html_(self) -> str:
-        from textsobol.render.overlays import overlay_html
+        from textsobol.render.overlays import render_overlay
 
-        return overlay_html(self)
+        return render_overlay(self)
 
 
 def _check_schema(data: dict[str, Any]) -> dict[str, Any]:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 class MaskedImageModel(MaskedClassifier):
     """One picture and one classifier; see `MaskedClassifier`.
 
-    Perturbed pictures exist for one batch at a time: memory does not grow with the number of masks.
+    Pictures are perturbed one batch at a time: memory does not grow with the number of masks.
 
     Attributes:
-        picture: as the model takes it ``(1, channels, height, width)``.
+        picture: the model's input ``(1, channels, height, width)``.
         regions: the features.
     """
 
@@ -54,15 +54,15 @@ class MaskedImageModel(MaskedClassifier):
         )
 
     def inputs(self, masks: Array) -> Sequence[Any]:
-        """The masks: pictures are made of them a batch at a time."""
+        """The masks; `engine` makes the pictures, one batch at a time."""
         return list(masks)
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """Equal for a mask of truth values and the same mask in numbers 0 and 1."""
+        """Equal for a boolean mask and the same mask as numbers 0 and 1."""
         return [
             key
             if mask.dtype == bool or not np.isin(mask, (0, 1)).all()
-            else ledger.mask_keys(mask[None] > 0)[0]
+            else ledger.hash_masks(mask[None] > 0)[0]
             for mask, key in zip(given, mask_keys, strict=True)
         ]
 
@@ -75,7 +75,7 @@ class MaskedImageModel(MaskedClassifier):
             values = torch.from_numpy(np.asarray(masks[start : start + self._batch], np.float32))
             spread = self.regions.spread(values.to(self.picture.device, self.picture.dtype))
             batch = self._perturb(self.picture, spread)
-            # Convolutions are faster where the channels of a pixel lie side by side.
+            # Convolutions are faster if the channels of a pixel are adjacent in memory.
             ordered = batch.contiguous(memory_format=torch.channels_last)
             found.append(self._classifier.outputs(ordered))
             tick(len(batch))
@@ -88,7 +88,7 @@ class MaskedImageModel(MaskedClassifier):
             return None
 
         def through(network: Module, inputs: Tensor) -> Tensor:
-            # Positions are pixels: (rows, height * width, channels).
+            # Positions are pixels: (inputs, height * width, channels).
             _, channels, height, width = self.picture.shape
             pictures = inputs.transpose(1, 2).reshape(-1, channels, height, width)
             with in_evaluation(network):
@@ -105,18 +105,18 @@ class MaskedImageModel(MaskedClassifier):
         )
 
     def plane(self) -> tuple[int, int] | None:
-        """The cells of the grid; segments do not lie in rows."""
+        """Cells down and across; ``None`` for segments."""
         return self.regions.grid
 
     def levels(self) -> Sequence[Integers]:
-        """Squares of cells; segments have no order by which to group them."""
+        """Squares of 4 x 4, then 2 x 2 cells; no groups of segments."""
         if self.regions.grid is None:
             return ()
         down, across = np.indices(self.regions.grid).reshape(2, -1)
         return [(down // side) * self.regions.grid[1] + across // side for side in (4, 2)]
 
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """The same error, with the picture that was forwarded."""
+        """Add the size of the picture to the error."""
         channels, height, width = self.picture.shape[1:]
-        said = f"{error} (picture of {height} x {width} pixels, {channels} channels)"
-        return BlackBoxError(said, error.mask)
+        message = f"{error} (picture of {height} x {width} pixels, {channels} channels)"
+        return BlackBoxError(message, error.mask)

@@ -1,4 +1,4 @@
-"""What happens to a region that is left out, completely or in part."""
+"""What happens to regions that are absent, completely or in part."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Perturbation = Callable[["Tensor", "Tensor"], "Tensor"]
-"""A picture ``(1, channels, height, width)`` and masks ``(rows, 1, height, width)`` from 0, left
-out, to 1, present, to perturbed pictures ``(rows, channels, height, width)``."""
+"""From a picture ``(1, channels, height, width)`` and masks ``(masks, 1, height, width)``, from 0
+(absent) to 1 (present), to perturbed pictures ``(masks, channels, height, width)``."""
 
 PERTURBATIONS = ("inpaint", "blur", "amplitude")
-_BLURS = 5  # strengths between which blur is interpolated
-_STRONGEST = 10.0  # pixels
+_BLURS = 5  # levels of blur; others are interpolated
+_LARGEST_SIGMA = 10.0  # pixels
 
 
 def make_perturbation(name: str | Perturbation, image: Tensor, baseline: Any) -> Perturbation:
     """The perturbation of one picture.
 
     Args:
-        name: ``inpaint`` mixes in the baseline; ``blur`` blurs, the more the lower the mask;
-            ``amplitude`` darkens towards zero; or a function.
+        name: ``inpaint`` mixes in the baseline; ``blur`` blurs, more for lower masks;
+            ``amplitude`` scales towards zero; or a function.
         image: the picture ``(1, channels, height, width)``.
         baseline: of ``inpaint``: ``zero``, ``mean`` (of the picture, by channel), a number, one
             number per channel, or a picture: an array with channels last or a tensor with
@@ -41,7 +41,7 @@ def make_perturbation(name: str | Perturbation, image: Tensor, baseline: Any) ->
 
 
 def make_baseline(baseline: Any, image: Tensor) -> Tensor:
-    """What replaces pixels: of the picture's shape, or broadcast to it."""
+    """What replaces absent pixels, of a shape that broadcasts to the picture."""
     import torch
 
     if isinstance(baseline, str):
@@ -64,18 +64,18 @@ def make_baseline(baseline: Any, image: Tensor) -> Tensor:
         return values[None]
     raise ValueError(
         f"a baseline of shape {tuple(values.shape)} does not fit a picture of shape "
-        f"{(channels, height, width)}; give a number, one a channel, or a picture"
+        f"{(channels, height, width)}; give a number, one number per channel, or a picture"
     )
 
 
 def _blur(image: Tensor) -> Perturbation:
     import torch
 
-    strengths = torch.linspace(0, 1, _BLURS)
-    levels = torch.cat([_blur_evenly(image, float(s) * _STRONGEST) for s in strengths])
+    sigmas = torch.linspace(0, 1, _BLURS)
+    levels = torch.cat([_blur_evenly(image, float(s) * _LARGEST_SIGMA) for s in sigmas])
 
     def perturb(picture: Tensor, masks: Tensor) -> Tensor:
-        # Between two levels of blur the pictures are mixed.
+        # Interpolate between two levels of blur.
         at = (1 - masks) * (_BLURS - 1)
         result = torch.zeros_like(picture).expand(len(masks), -1, -1, -1).clone()
         for level in range(_BLURS):
@@ -86,7 +86,7 @@ def _blur(image: Tensor) -> Perturbation:
 
 
 def _blur_evenly(image: Tensor, sigma: float) -> Tensor:
-    """A Gaussian blur; the edges are continued, not darkened."""
+    """A Gaussian blur; edges are replicated, not darkened."""
     import torch
     from torch.nn.functional import conv2d, pad
 

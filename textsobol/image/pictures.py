@@ -1,4 +1,4 @@
-"""Pictures of any kind as tensors for models, and as 8-bit pictures to show."""
+"""Convert pictures to tensors for models, and to 8-bit pictures for display."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PNG = "data:image/png;base64,"
 
 
 def as_tensor(image: Any) -> Tensor:
-    """A picture as numbers ``(1, channels, height, width)``.
+    """A picture as a tensor ``(1, channels, height, width)``.
 
-    PIL pictures, in RGB, and numbers in 8 bits become numbers from 0 to 1. Arrays are
-    ``(height, width)`` or ``(height, width, channels)``, tensors ``(channels, height, width)``;
-    other numbers stay as they are.
+    PIL pictures, in RGB, and 8-bit numbers are scaled to 0 to 1; other numbers stay as they are.
+    Arrays are ``(height, width)`` or ``(height, width, channels)``, tensors
+    ``(channels, height, width)``.
     """
     import torch
 
@@ -57,7 +57,7 @@ def as_tensor(image: Any) -> Tensor:
 
 
 def to_8_bits(image: Any) -> Array:
-    """The picture in 8 bits ``(height, width, 3)``, whatever its numbers mean."""
+    """An 8-bit picture ``(height, width, 3)`` of any numbers."""
     if hasattr(image, "convert"):
         return np.asarray(image.convert("RGB"), dtype=np.uint8)
     values = as_tensor(image)[0].double().cpu().numpy().transpose(1, 2, 0)
@@ -69,44 +69,44 @@ def to_8_bits(image: Any) -> Array:
 
 
 def as_photo(image: Any) -> Any:
-    """A picture as PIL has it, in RGB, for processors that take photos only.
+    """A PIL picture in RGB, for processors that take photos only.
 
     Raises:
-        ValueError: when numbers are neither in 8 bits nor from 0 to 1: their meaning is unknown.
+        ValueError: if numbers are neither 8-bit nor from 0 to 1.
     """
     if hasattr(image, "convert"):
         return image.convert("RGB")
     values = as_tensor(image)
     if float(values.min()) < 0 or float(values.max()) > 1:
         raise ValueError(
-            f"a pipeline prepares photos by itself: give a PIL picture, numbers in 8 bits, or "
+            f"a pipeline does its own preprocessing: give a PIL picture, 8-bit numbers, or "
             f"numbers from 0 to 1, not from {float(values.min()):g} to {float(values.max()):g}"
         )
     return _import_pillow("giving an array to a pipeline").fromarray(to_8_bits(image))
 
 
 def show_prepared(image: Any, prepared: Tensor) -> Array:
-    """The picture in 8 bits as the model sees it: cropped and scaled, in its own colours.
+    """The 8-bit picture as the model sees it: cropped and scaled, in its original colours.
 
     Args:
-        image: as it was given.
-        prepared: what the model takes ``(1, channels, height, width)``. How it was normalised is
-            not known: every channel gets the mean and standard deviation of the picture's.
+        image: the picture as given.
+        prepared: the model's input ``(1, channels, height, width)``. Its normalisation is unknown:
+            every channel gets the mean and standard deviation of the given picture.
     """
     whole = to_8_bits(image)
     values = prepared[0].double().cpu().numpy().transpose(1, 2, 0)
     if values.shape[2] != 3:
-        # Channels that are not colours: shown as they were given, unless cropped.
+        # Channels that are not colours: shown as given, unless cropped.
         return whole if whole.shape[:2] == values.shape[:2] else to_8_bits(prepared)
     pixels = (0, 1)
     spread = np.where(values.std(pixels) > 0, values.std(pixels), 1.0)
     coloured = (values - values.mean(pixels)) / spread * whole.std(pixels) + whole.mean(pixels)
-    # Where nothing was cropped or scaled this is the picture itself, except for rounding.
+    # If nothing was cropped or scaled, this is the picture itself, except for rounding.
     return np.asarray(np.clip(np.round(coloured), 0, 255), dtype=np.uint8)
 
 
 def load_picture(image: Any) -> Any:
-    """A picture from a file, or the one given; PIL pictures are rotated as the camera noted."""
+    """Read a picture from a file, or take it as given; PIL pictures are rotated by their EXIF."""
     if isinstance(image, str | PathLike):
         try:
             with _import_pillow("reading picture files").open(image) as file:
@@ -121,14 +121,14 @@ def load_picture(image: Any) -> Any:
 
 
 def as_data_uri(image: Array) -> str:
-    """A picture in 8 bits as text, without loss."""
+    """An 8-bit picture as text, lossless."""
     buffer = io.BytesIO()
     _import_pillow("saving a picture").fromarray(image).save(buffer, format="png")
     return _PNG + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def from_data_uri(text: str) -> Array:
-    """The picture from text that `as_data_uri` made."""
+    """The picture from a text made by `as_data_uri`."""
     if not text.startswith(_PNG):
         raise ValueError("the picture of the explanation is not a PNG data URI")
     with _import_pillow("reading a picture").open(

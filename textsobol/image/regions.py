@@ -1,4 +1,4 @@
-"""Regions of a picture, which are its features: cells of a grid, or segments of any shape."""
+"""Regions of a picture, its features: cells of a grid, or segments of any shape."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Regions:
         return int(self.of_pixel.max()) + 1
 
     def spread(self, values: Tensor) -> Tensor:
-        """Values ``(rows, regions)`` to values of pixels ``(rows, 1, height, width)``."""
+        """Values of regions ``(masks, regions)`` to pixels ``(masks, 1, height, width)``."""
         import torch
 
         if self.grid == self.of_pixel.shape:  # every pixel is a region
@@ -49,7 +49,7 @@ class Regions:
         return values[:, places][:, None]
 
     def as_map(self, values: Array) -> Floats:
-        """Values ``(regions,)`` as a map at the regions' own size: that of the grid, or pixels."""
+        """Values ``(regions,)`` as a map: one value per cell of the grid, or per pixel."""
         values = np.asarray(values, dtype=float)
         return values[self.of_pixel] if self.grid is None else values.reshape(self.grid)
 

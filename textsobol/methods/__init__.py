@@ -1,6 +1,6 @@
 """Attribution methods under one contract, by name; `Sobol` is ours.
 
-The default of a method is called by its name, ``method="lime"``; options are given with the class,
+Call a method with its defaults by name, ``method="lime"``, or with options,
 ``method=Lime(kernel_width=10)``.
 """
 
@@ -54,7 +54,7 @@ TEXT_METHODS = [name for name, method in METHODS.items() if not method.is_for_pi
 
 
 def find_method(method: str | Method) -> Method:
-    """The method of that name with its default options; one with options is given back.
+    """Find a method by name, with its default options; a `Method` is returned as it is.
 
     Example:
         >>> find_method("occlusion").title

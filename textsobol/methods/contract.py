@@ -1,6 +1,6 @@
-"""What every attribution method keeps to: a problem, a budget and a seed in, scores out.
+"""The contract of attribution methods: a problem, a budget and a seed in, scores out.
 
-A method is a generator that asks the driver for what it wants to know; see `textsobol.driver`.
+A method is a generator that asks the driver for outputs; see `textsobol.steps`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Differentiable:
-    """The model of a problem, seen from the layer that its input first becomes numbers in.
+    """The model as a differentiable function of embeddings (texts) or pixels (pictures).
 
     Attributes:
-        forward: inputs ``(rows, positions, ...)`` to scores ``(rows, labels)``, with gradients.
-        inputs: those of the whole input ``(1, positions, ...)``.
-        owners: the feature that a position belongs to, -1 for none ``(positions,)``.
-        size: height and width, where positions are the pixels of a picture, row by row.
-        network: what ``forward`` runs, for methods that look at its layers.
-        through: ``forward`` by a copy of the network: the copy and inputs to scores.
+        forward: inputs ``(inputs, positions, ...)`` to scores ``(inputs, labels)``, with gradients.
+        inputs: the whole input ``(1, positions, ...)``.
+        owners: the feature of each position, or -1 ``(positions,)``.
+        size: height and width, if positions are the pixels of a picture, row by row.
+        network: the network of ``forward``, for methods that need its layers.
+        through: ``forward`` with a copy of the network: the copy and inputs to scores.
     """
 
     forward: Callable[[Tensor], Tensor]
@@ -45,14 +45,13 @@ class Differentiable:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the model decides for the whole input, and how masks change that.
+    """The prediction for the whole input, and how to see whether a mask changes it.
 
     Attributes:
-        score: outputs ``(rows, all labels)`` to how much speaks for the decision ``(rows,)``: the
-            log-odds of the predicted label.
-        margin: outputs to how far the predicted label is ahead of the best other one ``(rows,)``:
-            below 0 where something else is predicted. A tie, 0, keeps the prediction.
-        column: the label whose analysed score is ``score``, or ``None`` if it was not analysed.
+        score: outputs ``(masks, all labels)`` to log-odds of the predicted label ``(masks,)``.
+        margin: outputs to how far the predicted label is ahead of the best other one ``(masks,)``:
+            below 0 where another label is predicted. A tie, 0, keeps the prediction.
+        column: the analysed label whose score is ``score``, or ``None``.
     """
 
     score: Callable[[Floats], Floats]
@@ -62,18 +61,18 @@ class Decision:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be explained, as a method sees it.
+    """What a method explains.
 
     Attributes:
-        model: the model and the input, whose masks the driver scores.
-        to_scores: outputs of the model ``(rows, all labels)`` to scores ``(rows, labels)``.
-        n_labels: number of labels that are analysed.
-        differentiable: the same scores with gradients, or ``None`` for a true black box.
-        plane: features down and across, where they lie side by side on a picture.
-        target: column of the label that is explained.
-        levels: groups of features that belong together ``(features,)``, the largest first.
-        decision: what is decided; ``None`` where no path can be searched for.
-        is_streamed: whether somebody reads intermediate results.
+        model: the masked model, which the driver runs.
+        to_scores: outputs ``(masks, all labels)`` to scores ``(masks, labels)``.
+        n_labels: number of analysed labels.
+        differentiable: makes the same scores with gradients; ``None`` for a black box.
+        plane: number of features down and across, if they are the cells of a picture.
+        target: column of the target among the labels.
+        levels: the group of each feature ``(features,)`` at each level, largest groups first.
+        decision: the prediction that a path tries to change; ``None`` without a path.
+        is_streamed: whether intermediate results are used.
     """
 
     model: MaskedModel
@@ -93,19 +92,19 @@ class Problem:
 
     @property
     def n_scored(self) -> int:
-        """Distinct masks that were scored so far."""
+        """Number of distinct masks scored so far."""
         return self.model.ledger.n_distinct
 
     def score(self, masks: Array) -> Steps[Floats]:
-        """Ask for the scores ``(rows, labels)`` of masks ``(rows, features)``."""
+        """Ask for the scores ``(masks, labels)`` of masks ``(masks, features)``."""
         return self.to_scores((yield Ask(self.model, masks)))
 
     def serve(self, steps: Steps[T]) -> Steps[T]:
-        """Steps that yield masks and are sent scores, as steps that the driver serves."""
+        """Wrap a generator that yields masks and is sent scores, so that the driver can run it."""
         return translate(steps, lambda masks: Ask(self.model, masks), self.to_scores)
 
     def call(self, function: Callable[[Callable[[Array], Floats]], T]) -> Steps[T]:
-        """Run a library that calls back: from a function of masks to scores, to anything."""
+        """Run a library that calls the model itself; it gets a function from masks to scores."""
 
         def with_scores(outputs: Callable[[Array], Floats]) -> T:
             return function(lambda masks: self.to_scores(outputs(masks)))
@@ -121,14 +120,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class FoundPath:
-    """The deletions that a search found to bring the decision down soonest.
+    """A path and its flip set, of features, or of units if `Attribution.units` are given.
 
     Attributes:
-        order: the features that were deleted, in order; units where `Attribution.units` are given.
-        flip: the features of the shortest set found that changes the decision, ascending.
+        order: the deleted features, in order.
+        flip: the features of the flip set, ascending; ``None`` if none was found.
         is_irreducible: whether it was checked that none of them can be put back.
-        is_smallest: whether all masks were scored, so that no smaller set of them exists. Of
-            units neither says anything about the features within one.
+        is_smallest: whether all masks were scored, so that no smaller flip set exists.
     """
 
     order: tuple[int, ...]
@@ -143,15 +141,14 @@ class Attribution:
 
     Attributes:
         scores: ``(features, labels)``.
-        is_signed: whether scores tell for from against, or only how much a feature matters.
-        settings: what made the scores, for the record.
-        passes: forward passes beside those of the black box.
-        indices: errors and intervals, if the method has them.
-        rows: masks asked for and distinct ones, those of the path and the whole input included, if
-            it has a design.
-        path: the deletions that bring the decision down soonest, where they were searched for.
-        units: what came and went as one ``(features,)``, where the budget was too small to mask
-            every feature; indices and path are then those of the units.
+        is_signed: whether the sign of a score says for or against the label.
+        settings: further settings of the explanation.
+        passes: forward passes that the driver did not count.
+        indices: Sobol indices with intervals, if the method has them.
+        mask_counts: requested masks and distinct ones, all included, if the method has a design.
+        path: the path, if one was searched for.
+        units: the unit of each feature ``(features,)``, if the budget was too small to mask every
+            feature by itself; indices and path are then those of the units.
     """
 
     scores: Floats
@@ -159,6 +156,6 @@ class Attribution:
     settings: Mapping[str, Any] = field(default_factory=dict)
     passes: int = 0
     indices: SobolIndices | None = None
-    rows: tuple[int, int] | None = None
+    mask_counts: tuple[int, int] | None = None
     path: FoundPath | None = None
     units: Integers | None = None

@@ -1,4 +1,4 @@
-"""Grad-CAM, through captum: looks into a network's layers, and is made for pictures."""
+"""Grad-CAM, through captum; for pictures, since it needs a convolution."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class GradCam(GradientMethod):
             large = interpolate(small, size=model.size, mode="bilinear", align_corners=False)
             return large.reshape(1, -1)
 
-        names = {module: name for name, module in _network(model).named_modules()}
+        names = {module: name for name, module in _get_network(model).named_modules()}
         found = yield from sum_by_feature(
             problem, attribute, passes=1, is_signed=False, made={"layer": names[chosen]}
         )
-        # The layer was looked for in one more pass.
+        # Finding the layer took one more pass.
         return replace(found, passes=found.passes + (self.layer is None))
 
 
 def _find_layer(model: Differentiable, layer: str | Module | None) -> Module:
-    network = _network(model)
+    network = _get_network(model)
     if isinstance(layer, str):
         try:
             return network.get_submodule(layer)
@@ -61,13 +61,13 @@ def _find_layer(model: Differentiable, layer: str | Module | None) -> Module:
             raise ValueError(f"the network has no layer {layer!r}") from None
     if layer is not None:
         if all(layer is not known for known in network.modules()):
-            raise ValueError("the layer given is not one of the network's")
+            raise ValueError("the given layer is not part of the network")
         return layer
-    return _last_convolution(model, network)
+    return _find_last_convolution(model, network)
 
 
-def _last_convolution(model: Differentiable, network: Module) -> Module:
-    """The last in the order of running; a squeezed one, with one pixel, shows no place."""
+def _find_last_convolution(model: Differentiable, network: Module) -> Module:
+    """The last convolution to run whose maps have more than one pixel."""
     import torch
 
     found: list[Module] = []
@@ -87,12 +87,12 @@ def _last_convolution(model: Differentiable, network: Module) -> Module:
     if not found:
         raise ValueError(
             "Grad-CAM needs a convolution whose maps have more than one pixel, and the network has "
-            "none; give layer="
+            "none; name another layer with layer="
         )
     return found[-1]
 
 
-def _network(model: Differentiable) -> Module:
+def _get_network(model: Differentiable) -> Module:
     if model.network is None:
-        raise ValueError("methods that look into layers need a torch module for pictures")
+        raise ValueError("Grad-CAM needs a torch module that takes pictures")
     return model.network

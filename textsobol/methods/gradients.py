@@ -1,7 +1,7 @@
-"""Methods that look at gradients, through captum: of words where they become vectors, of pixels.
+"""Gradient methods, through captum: gradients of a text's embeddings, or of pixels.
 
-Attributions of single numbers are summed up to features: absolute gradients for saliency and
-SmoothGrad, signed ones for the others.
+A feature's score is the sum over its numbers: of absolute gradients for saliency and SmoothGrad, of
+signed attributions for the others.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _BATCH = 16  # inputs forwarded together
 
 
 class GradientMethod(Method):
-    """Methods that mask nothing: they cost a few passes for every label."""
+    """Methods that need no masks; they take a few forward passes per label."""
 
     kind = "white box"
     scores_pixels = True
 
     def least_masks(self, n_features: int) -> int:
-        """None."""
+        """No masks."""
         return 0
 
     def natural_masks(self, n_features: int) -> int:
-        """None."""
+        """No masks."""
         return 0
 
 
@@ -70,11 +70,11 @@ class GradientInput(GradientMethod):
 
 @dataclass(frozen=True)
 class SmoothGrad(GradientMethod):
-    """Size of the mean gradient over noisy inputs (Smilkov et al. 2017).
+    """Absolute mean gradient over noisy inputs (Smilkov et al. 2017).
 
     Attributes:
-        samples: noisy inputs.
-        noise: its standard deviation, whatever the spread of the vectors.
+        samples: number of noisy inputs.
+        noise: standard deviation of the noise, not relative to the inputs.
     """
 
     samples: int = 80
@@ -89,7 +89,7 @@ class SmoothGrad(GradientMethod):
         import torch
 
         def attribute(captum: Any, model: Differentiable, label: int) -> Any:
-            # The noise comes in single precision, whatever that of the model.
+            # captum's noise has single precision; the model may have another.
             noisy = captum.NoiseTunnel(
                 captum.Saliency(lambda inputs: model.forward(inputs.to(model.inputs.dtype)))
             )
@@ -112,7 +112,7 @@ class IntegratedGradients(GradientMethod):
     The weights of captum's rule sum to 79 / 80 for 80 steps: all scores are that much too small.
 
     Attributes:
-        n_steps: points between the two.
+        n_steps: number of points between the two.
     """
 
     n_steps: int = 80
@@ -141,17 +141,17 @@ def sum_by_feature(
     is_signed: bool = True,
     made: dict[str, Any] | None = None,
 ) -> Steps[Attribution]:
-    """What captum attributes to numbers, summed up to features, for every label.
+    """Sum captum's attributions by feature, for every label.
 
     Args:
         problem: the problem.
-        attribute: captum's methods, the model and the number of a label to attributions
+        attribute: from captum's methods, the model and a label's number to attributions
             ``(1, positions, ...)``.
-        passes: forward passes for each label.
+        passes: forward passes per label.
         is_signed: see `Attribution`.
-        made: what made the scores, for the record.
+        made: further settings.
     """
-    yield from ()  # nothing is masked, so nothing is asked of the driver
+    yield from ()  # a generator, like all methods
     captum, model = open_model(problem)
     n_labels = problem.n_labels
     scores = np.zeros((problem.n_features, n_labels))
@@ -164,7 +164,7 @@ def sum_by_feature(
 
 
 def open_model(problem: Problem) -> tuple[Any, Differentiable]:
-    """Captum's methods, and the model of a problem with inputs that gradients are taken of."""
+    """Captum's methods, and the differentiable model of a problem."""
     if problem.differentiable is None:
         raise ValueError(
             "gradient methods need a sequence classifier of transformers, for pictures a torch "
@@ -175,5 +175,5 @@ def open_model(problem: Problem) -> tuple[Any, Differentiable]:
     except ImportError as error:
         raise ImportError('gradient methods need captum: pip install "textsobol[bench]"') from error
     model = problem.differentiable()
-    # Else captum warns that it does so.
+    # captum would do this itself, with a warning.
     return captum.attr, replace(model, inputs=model.inputs.detach().requires_grad_())

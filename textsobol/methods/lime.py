@@ -1,4 +1,4 @@
-"""LIME, by its own package, on the same masks as everything else."""
+"""LIME, through the lime package."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from textsobol.steps import Steps
 
 @dataclass(frozen=True)
 class Lime(Method):
-    """A linear model of the score near the input (Ribeiro et al. 2016), by lime's own fit.
+    """A linear model of the score near the input (Ribeiro et al. 2016), fitted by lime.
 
-    Masks and weights are those of ``LimeTextExplainer``: any number of words is left out, each
-    number equally often, and masks near the whole text weigh more.
+    Masks and weights are those of ``LimeTextExplainer``: all numbers of absent words are equally
+    likely, and masks near the whole text weigh more.
 
     Attributes:
-        kernel_width: how fast the weight of masks falls with their distance from the whole text.
+        kernel_width: how slowly weights fall with the distance from the whole text.
     """
 
     kernel_width: float = 25.0
@@ -37,7 +37,7 @@ class Lime(Method):
         except ImportError as error:
             raise ImportError('method="lime" needs lime: pip install "textsobol[bench]"') from error
         random = np.random.RandomState(seed)
-        masks = _lime_masks(random, budget, problem.n_features)
+        masks = _draw_masks(random, budget, problem.n_features)
         scores = yield from problem.score(masks)
         # Cosine distance to the whole text, in hundredths as in lime.
         distances = 100 * (1 - np.sqrt(masks.mean(axis=1)))
@@ -59,9 +59,9 @@ class Lime(Method):
         return Attribution(found, settings={"samples": budget})
 
 
-def _lime_masks(random: np.random.RandomState, n_rows: int, n_features: int) -> Array:
-    masks = np.ones((n_rows, n_features), dtype=bool)
-    sizes = random.randint(1, n_features + 1, n_rows - 1)
-    for row, size in enumerate(sizes, start=1):
-        masks[row, random.choice(n_features, size, replace=False)] = False
+def _draw_masks(random: np.random.RandomState, n_masks: int, n_features: int) -> Array:
+    masks = np.ones((n_masks, n_features), dtype=bool)
+    sizes = random.randint(1, n_features + 1, n_masks - 1)
+    for number, size in enumerate(sizes, start=1):
+        masks[number, random.choice(n_features, size, replace=False)] = False
     return masks

@@ -1,4 +1,4 @@
-"""What attributions lie between: a random order, and a search for the best deletions."""
+"""Two bounds for attribution methods: a random order, and a search for the best deletions."""
 
 from dataclasses import dataclass
 
@@ -27,24 +27,24 @@ class Random(Method):
         return Attribution(np.repeat(drawn, problem.n_labels, axis=1), is_signed=False)
 
     def least_masks(self, n_features: int) -> int:
-        """None."""
+        """No masks."""
         return 0
 
     def natural_masks(self, n_features: int) -> int:
-        """None."""
+        """No masks."""
         return 0
 
 
 @dataclass(frozen=True)
 class Greedy(Method):
-    """A search for the deletions that hurt most: all words are tried anew after each one.
+    """A greedy search for the most harmful deletions: all words are tried again after each one.
 
-    Not an attribution, but about the best that deletion allows. The word that went first has the
-    highest score; words that stayed have none. Every label has a search of its own, with fewer
-    deletions where the budget does not allow more.
+    Not an attribution, but close to the best that deletion can reach. The word deleted first has
+    the highest score; words that are not deleted have 0. Every label has its own search, with fewer
+    deletions if the budget is small.
 
     Attributes:
-        deletions: at most.
+        deletions: most deletions.
     """
 
     deletions: int = 20
@@ -63,7 +63,7 @@ class Greedy(Method):
         while n_deletions > 1 and _count_masks(n_features, n_labels, n_deletions) > budget:
             n_deletions -= 1
         for label in range(n_labels):
-            order = yield from _greedy_order(problem, label, n_deletions)
+            order = yield from _search_greedily(problem, label, n_deletions)
             for place, feature in enumerate(order):
                 found[feature, label] = 1 - place / n_deletions
         return Attribution(found, is_signed=False, settings={"deletions": n_deletions})
@@ -73,16 +73,16 @@ class Greedy(Method):
         return n_features + 1
 
     def natural_masks(self, n_features: int) -> int:
-        """All deletions of one label."""
+        """All deletions for one label."""
         return 1 + min(self.deletions, n_features) * n_features
 
 
 def _count_masks(n_features: int, n_labels: int, n_deletions: int) -> int:
-    """Masks: the whole input, those of the first deletion and, for every label, of the others."""
+    """The whole input, the first deletion and, for every label, the other deletions."""
     return 1 + n_features + n_labels * sum(n_features - k for k in range(1, n_deletions))
 
 
-def _greedy_order(problem: Problem, label: int, n_deletions: int) -> Steps[list[int]]:
+def _search_greedily(problem: Problem, label: int, n_deletions: int) -> Steps[list[int]]:
     present = np.ones(problem.n_features, dtype=bool)
     order: list[int] = []
     while len(order) < n_deletions:

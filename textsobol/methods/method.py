@@ -1,4 +1,4 @@
-"""An attribution method: its options, what it costs, and the generator that does the work."""
+"""An attribution method: its options, its cost, and the generator that does the work."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from textsobol.steps import Steps
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a problem is, and what it costs to mask it.
+    """The size of a problem and the cost of its masks.
 
     Attributes:
         n_features: number of features d.
-        noun: what they are called.
-        usual: masks that are scored when no budget is given.
-        passes: forward passes that every mask takes.
-        has_groups: whether features can come and go in groups, for budgets below one pass each.
+        noun: what features are called in messages.
+        usual: masks that are scored without a budget.
+        passes: forward passes per mask.
+        has_groups: whether features may be masked in groups if the budget is small.
     """
 
     n_features: int
@@ -35,14 +35,14 @@ class Method:
     """An attribution method. Subclasses are frozen dataclasses, whose fields are the options.
 
     Attributes:
-        name: how callers and the command line call it.
-        title: how tables call it.
+        name: its name in code and on the command line.
+        title: its name in tables.
         quantity: what its scores are, in a few words.
-        kind: ``black box``, ``white box`` (needs gradients), ``search`` (no attribution, but what
-            can be reached; it explains one label) or ``baseline``.
+        kind: ``black box``, ``white box`` (needs gradients), ``search`` (for the best
+            deletions; explains one label) or ``baseline``.
         has_shares: whether it also gives total and first-order shares of the variance.
         scores_pixels: whether it scores the pixels of a picture one by one, not larger regions.
-        is_for_pictures: whether it makes no sense for texts.
+        is_for_pictures: whether it explains pictures only.
     """
 
     name: str
@@ -54,48 +54,45 @@ class Method:
     is_for_pictures: bool = False
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
-        """The generator; what it yields beside asks are attributions that are known so far.
+        """Compute the scores, as a generator; it may also yield intermediate attributions.
 
         Args:
-            problem: what is to be explained.
+            problem: what to explain.
             budget: masks that may be scored, the whole input included; see `choose_budget`.
             seed: the same seed gives the same scores.
         """
         raise NotImplementedError
 
     def least_masks(self, n_features: int) -> int:
-        """Masks that it needs at least, the whole input included."""
+        """Fewest masks it needs, the whole input included."""
         return 2
 
     def natural_masks(self, n_features: int) -> int | None:
-        """Masks that it takes when no budget is given, or ``None`` if it can use any number."""
+        """Masks it scores without a budget, or ``None`` if it can use any number."""
         return None
 
     def expected_masks(self, n_features: int) -> int:
-        """About how many masks it takes where there is no budget, for the progress bar."""
+        """About how many masks it scores without a budget, for the progress bar."""
         return self.least_masks(n_features)
 
     def for_texts(self) -> Method:
-        """The same for texts; refuses options that make no sense there."""
+        """The method for texts; refuses options that texts do not support."""
         if self.is_for_pictures:
             raise ValueError(f"method={self.name!r} explains pictures only")
         return self
 
     def for_pictures(self, *, has_budget: bool) -> Method:
-        """The same for pictures, with their defaults."""
+        """The method for pictures, with their defaults."""
         return self
 
     def choose_budget(self, budget: int | None, scale: Scale) -> int | None:
-        """Forward passes that may be made; refuses a budget that is too small.
-
-        ``None`` stands for as many as the options ask for.
-        """
+        """Check the budget or choose one; ``None``: as many forward passes as the options need."""
         d, passes = scale.n_features, scale.passes
         natural, least = self.natural_masks(d), passes * self.least_masks(d)
         if budget is None:
             return max(least, passes * (scale.usual if natural is None else natural))
         if natural == 0:
-            raise ValueError(f"budget={budget}: {self.title} has its own number of passes")
+            raise ValueError(f"budget={budget}: {self.title} takes no budget")
         if budget < least:
             raise ValueError(
                 f"budget={budget}: {self.title} needs at least {least} forward passes for "
@@ -140,7 +137,7 @@ def check_call(budget: Any, seed: Any) -> int | None:
 
 
 def check_keep(keep: Any) -> None:
-    """Refuse a keep rate that is no probability."""
+    """Refuse a keep rate that is not a probability."""
     is_number = isinstance(keep, int | float | np.number) and not isinstance(keep, bool)
     if not is_number or not 0 < keep < 1:
         raise ValueError(

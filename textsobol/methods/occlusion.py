@@ -24,9 +24,9 @@ class Occlusion(Method):
         return Attribution(scores[0] - scores[1:])
 
     def least_masks(self, n_features: int) -> int:
-        """The whole input, and it without each feature."""
+        """The whole input, and the input without each feature."""
         return n_features + 1
 
     def natural_masks(self, n_features: int) -> int:
-        """As many."""
+        """The same."""
         return n_features + 1

@@ -1,4 +1,4 @@
-"""The path of deletions and the flip set of a problem: a search that the driver serves."""
+"""Find the path and the flip set of a problem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from textsobol.ledger import mask_keys
+from textsobol.ledger import hash_masks
 from textsobol.methods.contract import FoundPath, Problem
 from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
 from textsobol.search.path import search_path
@@ -21,14 +21,14 @@ from textsobol.steps import Ask, Steps, T, map_results, translate
 def find_path(
     problem: Problem, units: Integers, indices: SobolIndices, *, passes: int, for_flip: int
 ) -> Steps[FoundPath]:
-    """The path with its flip set; the path so far after every deletion.
+    """Find the path and its flip set; yields the path so far after every deletion.
 
     Args:
         problem: with a decision.
-        units: what comes and goes as one ``(features,)``.
-        indices: of the units, whose effects the search starts from.
-        passes: masks that the path may score.
-        for_flip: masks that the flip set may score beside those.
+        units: the unit of each feature ``(features,)``; features of a unit are masked as one.
+        indices: of the units; the search starts from their effects.
+        passes: masks that may be scored for the path.
+        for_flip: further masks that may be scored for the flip set.
     """
     assert problem.decision is not None
     decision, n_units = problem.decision, len(indices.total)
@@ -37,9 +37,9 @@ def find_path(
         return translate(steps, lambda masks: Ask(problem.model, masks[:, units]), quantity)
 
     def known_score(masks: Array) -> Floats:
-        return decision.score(problem.model.ledger.outputs(mask_keys(masks[:, units])))
+        return decision.score(problem.model.ledger.outputs(hash_masks(masks[:, units])))
 
-    effects, spreads = _effects(known_score, indices, decision.column)
+    effects, spreads = _measure_effects(known_score, indices, decision.column)
     search = search_path(effects, spreads, passes=passes)
     order = yield from map_results(
         serve(search, decision.score), lambda order: FoundPath(tuple(order))
@@ -63,13 +63,12 @@ def find_path(
     return found
 
 
-def _effects(
+def _measure_effects(
     score: Callable[[Array], Floats], indices: SobolIndices, column: int | None
 ) -> tuple[Floats, Floats]:
-    """Effects on the score of the decision, their mean and spread over base masks ``(units,)``.
+    """Mean and spread over base masks of the effects on the decision's score ``(units,)``.
 
-    A decision that was not among the analysed scores gets its effects from the same masks, all of
-    which are known.
+    If that score was not analysed, it is computed from the same masks, which are all known.
     """
     made = indices.settings
     if column is None:
@@ -77,6 +76,6 @@ def _effects(
     effect = indices.effect if column is None else indices.effect[:, column]
     total = indices.total if column is None else indices.total[:, column]
     variance = indices.variance if column is None else indices.variance[column]
-    # E[D^2] = T V / (p q), of which the square of the mean is no spread.
+    # E[D^2] = T V / (p q); Var D = E[D^2] - (E D)^2.
     squares = total * variance / presence_variance(made.keep)
     return np.asarray(effect), np.sqrt(np.maximum(0.0, squares - effect**2))

@@ -1,4 +1,4 @@
-"""SHAP, by its own package, on the same masks as everything else."""
+"""SHAP, through the shap package."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from textsobol.methods.method import Method
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Steps
 
-_PARTITION_MASKS = 10  # asked for together: shap's own number
+_PARTITION_MASKS = 10  # per call; shap's own number
 
 
 class _Shapley(Method):
-    """Values of an explainer of shap, which replaces features of the whole input by nothing."""
+    """Values from one of shap's explainers; absent features are masked."""
 
     quantity = "Shapley value"
 
@@ -49,50 +49,50 @@ class _Shapley(Method):
 
 @dataclass(frozen=True)
 class KernelShap(_Shapley):
-    """Shapley values by weighted regression (Lundberg & Lee 2017), by shap's KernelExplainer.
+    """Shapley values by weighted regression (Lundberg & Lee 2017): shap's KernelExplainer.
 
-    Without shap's selection of features, which would leave all but ten without a score.
+    Without shap's feature selection, which would give only ten features a score.
     """
 
     name = "kernel_shap"
     title = "KernelSHAP"
 
     def least_masks(self, n_features: int) -> int:
-        """As many as a regression on so many features needs."""
+        """Enough for the regression."""
         return 2 * n_features + 2
 
     def _values(self, shap: Any, score: Any, problem: Problem, budget: int, seed: int) -> Any:
         # Two of the masks are the whole input and the empty one.
-        explainer = shap.KernelExplainer(score, _nothing(problem))
-        return explainer.shap_values(_whole(problem), nsamples=budget - 2, l1_reg=0, silent=True)
+        explainer = shap.KernelExplainer(score, _zeros(problem))
+        return explainer.shap_values(_ones(problem), nsamples=budget - 2, l1_reg=0, silent=True)
 
 
 @dataclass(frozen=True)
 class PermutationShap(_Shapley):
-    """Shapley values by walks there and back (Štrumbelj & Kononenko), by shap's explainer."""
+    """Shapley values by permutations, forwards and backwards (Štrumbelj & Kononenko)."""
 
     name = "permutation_shap"
     title = "Permutation SHAP"
 
     def least_masks(self, n_features: int) -> int:
-        """One walk there and back."""
+        """One permutation, forwards and backwards."""
         return 2 * n_features + 1
 
     def _values(self, shap: Any, score: Any, problem: Problem, budget: int, seed: int) -> Any:
-        explainer = shap.explainers.Permutation(score, _nothing(problem), seed=seed)
-        # Walks share their ends, which shap counts again for each of them.
+        explainer = shap.explainers.Permutation(score, _zeros(problem), seed=seed)
+        # Permutations share their ends, which shap counts for each of them.
         d = problem.n_features
         n_walks = (budget - 1) // (2 * d) or 1
-        return explainer(_whole(problem), max_evals=n_walks * (2 * d + 1), silent=True).values
+        return explainer(_ones(problem), max_evals=n_walks * (2 * d + 1), silent=True).values
 
 
 @dataclass(frozen=True)
 class PartitionShap(_Shapley):
-    """Owen values along a tree of neighbours (Lundberg), by shap's Partition explainer.
+    """Owen values along a tree of neighbours (Lundberg): shap's Partition explainer.
 
-    The tree halves a text between paragraphs, between sentences, then anywhere; a picture across
-    its longer side. What matters most for any of the labels is opened first, ten masks at a time;
-    what the budget does not open shares its score evenly.
+    The tree halves a text between paragraphs, then sentences, then anywhere; a picture across its
+    longer side. The group that matters most for any label is split first, ten masks at a time; the
+    features of a group that is never split share its score equally.
     """
 
     name = "partition_shap"
@@ -100,28 +100,31 @@ class PartitionShap(_Shapley):
     quantity = "Owen value"
 
     def _values(self, shap: Any, score: Any, problem: Problem, budget: int, seed: int) -> Any:
-        tree = neighbour_tree(problem.n_features, problem.levels, problem.plane)
-        masker = shap.maskers.Partition(_nothing(problem), clustering=tree)
+        tree = build_neighbour_tree(problem.n_features, problem.levels, problem.plane)
+        masker = shap.maskers.Partition(_zeros(problem), clustering=tree)
         # Two masks are the whole input and the empty one; the others come in pairs.
         found = shap.explainers.Partition(score, masker)(
-            _whole(problem), max_evals=budget - budget % 2, batch_size=_PARTITION_MASKS, silent=True
+            _ones(problem),
+            max_evals=budget - budget % 2,
+            batch_size=_PARTITION_MASKS,
+            silent=True,
         )
         return found.values
 
 
 def _explain_only_feature(problem: Problem) -> Steps[Attribution]:
-    """The one feature of a problem has all the difference; some libraries fail on it."""
+    """Explain a problem with one feature, on which some of shap's explainers fail."""
     both = yield from problem.score(np.array([[True], [False]]))
     return Attribution(both[:1] - both[1:], settings={"samples": 2})
 
 
-def neighbour_tree(
+def build_neighbour_tree(
     n_features: int, levels: Sequence[Integers] = (), plane: tuple[int, int] | None = None
 ) -> Floats:
-    """A binary tree over features, in the format of scipy's linkages; see `Problem`.
+    """Build a binary tree over features, as a scipy linkage; see `Problem`.
 
     Example:
-        >>> neighbour_tree(3, [np.array([0, 0, 1])]).astype(int).tolist()
+        >>> build_neighbour_tree(3, [np.array([0, 0, 1])]).astype(int).tolist()
         [[0, 1, 2, 2], [3, 2, 3, 3]]
     """
     merges: list[tuple[int, int, int, int]] = []
@@ -129,7 +132,7 @@ def neighbour_tree(
     def node(features: Integers) -> int:
         if len(features) == 1:
             return int(features[0])
-        is_first = _first_half(features, levels, plane)
+        is_first = _choose_first_half(features, levels, plane)
         left, right = node(features[is_first]), node(features[~is_first])
         merges.append((left, right, len(features), len(features)))
         return n_features - 1 + len(merges)
@@ -138,10 +141,10 @@ def neighbour_tree(
     return np.array(merges, dtype=float)
 
 
-def _first_half(
+def _choose_first_half(
     features: Integers, levels: Sequence[Integers], plane: tuple[int, int] | None
 ) -> Array:
-    """Which of at least two features go into the first branch."""
+    """Which of two or more features go into the first branch."""
     if plane is not None:
         down, across = np.divmod(features, plane[1])
         side = down if np.ptp(down) >= np.ptp(across) else across
@@ -157,11 +160,11 @@ def _first_half(
     return np.asarray(np.arange(len(features)) < cut)
 
 
-def _nothing(problem: Problem) -> Floats:
+def _zeros(problem: Problem) -> Floats:
     return np.zeros((1, problem.n_features))
 
 
-def _whole(problem: Problem) -> Floats:
+def _ones(problem: Problem) -> Floats:
     return np.ones((1, problem.n_features))
 
 

@@ -1,8 +1,8 @@
-"""Our own method: signed total Sobol' indices, and beside them the path of deletions.
+"""Our own method: signed total Sobol' indices, and the path.
 
-The indices say how much every feature matters; the path, which features to delete so that the
-decision falls soonest. They share the budget and the scored masks, and nothing else: the path
-starts from the estimated effects, and writes nothing into the indices.
+The indices say how much every feature matters; the path says which deletions change the prediction
+soonest. Both use the same budget and scored masks. The search starts from the estimated effects and
+never changes the indices.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.methods.contract import Attribution, FoundPath, Problem
 from textsobol.methods.division import (
     MOST_BASE_MASKS_OF_PAIRS,
-    Share,
+    Division,
     Wanted,
     check_sobol_budget,
+    count_pairs,
     divide,
-    n_pairs_among,
 )
 from textsobol.methods.method import Method, Scale, check_keep
 from textsobol.methods.path import find_path
 from textsobol.search.budget import BaseMasks
-from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
+from textsobol.search.screening import build_hierarchy, choose_units
 from textsobol.sobol import SobolIndices, sobol_steps
 from textsobol.sobol.arrays import Integers
 from textsobol.sobol.config import make_config
@@ -34,32 +34,32 @@ from textsobol.sobol.designs import Design
 from textsobol.sobol.pairs import pair_indices
 from textsobol.steps import Steps, map_results, translate
 
-_LEAST_TO_SEARCH = 40  # masks, to look for the groups that matter
+_LEAST_TO_SCREEN = 40  # masks
 _PICTURE_BASE_MASKS = 32  # the paper's: 3,936 forward passes on its grid
 
 
 @dataclass(frozen=True)
 class Sobol(Method):
-    """Signed total Sobol indices, with intervals, and a path of deletions.
+    """Signed total Sobol indices, with intervals, and a path.
 
     Attributes:
-        estimator: ``auto`` scores all masks where the budget allows it (``exact``) and takes
-            ``flip`` otherwise; ``jansen`` is the paper's; see `textsobol.sobol_indices`.
+        estimator: ``auto`` scores all masks if the budget allows it (``exact``) and uses ``flip``
+            otherwise; ``jansen`` is the paper's; see `textsobol.sobol_indices`.
         design: where base masks come from: ``latin``, ``random``, ``sobol``,
             ``sobol-unscrambled`` or ``halton``; by default what suits the estimator.
-        keep: probability that a feature is present in a mask; for pictures ``None`` stands for
-            masks of real numbers, the paper's, which need an estimator such as ``jansen``.
-        base_masks: number of base masks, at most; what they leave of a budget goes to the path.
+        keep: probability that a feature is present in a mask; for pictures also ``None``, the
+            paper's real-valued masks, which need an estimator such as ``jansen``.
+        base_masks: most base masks; the rest of the budget goes to the path.
         sign: where the sign of a score comes from: ``mean`` (the mean effect), ``occlusion`` (the
             paper's: leaving out that feature alone), or ``None`` for scores without sign.
-        interactions: also analyse all pairs of so many features, those with the highest scores.
-            They get up to a third of the budget, which by default is then larger by half.
-        precision: instead of a fixed number of base masks, go on until the features with the
-            highest total index are the same ones in this share of bootstrap resamples, for
-            example 0.95; up to the budget, or 64 base masks' worth of passes.
-        stable_top: number of features that ``precision`` is about.
-        path: also search for the words whose deletion brings the prediction down soonest, with
-            part of the budget.
+        interactions: number of top features whose pairs are analysed, too. Pairs get up to a third
+            of the budget, and add up to 50 % to the default budget.
+        precision: add base masks until the features with the highest total index are the same ones
+            in this fraction of bootstrap resamples, for example 0.95; at most the budget, or the
+            passes of 64 base masks.
+        stable_top: number of top features for ``precision``.
+        path: also search for the words whose deletion changes the prediction soonest, with part of
+            the budget.
 
     Example:
         >>> Sobol(estimator="flip", keep=0.9).keep
@@ -89,9 +89,9 @@ class Sobol(Method):
         if self.keep is not None:
             check_keep(self.keep)
         if self.precision is None and self.stable_top != Sobol.stable_top:
-            raise ValueError("stable_top is the top that precision= is about: give both")
-        n_pairs_among(self.interactions, 0)
-        # What the core would refuse later, whatever the number of features.
+            raise ValueError("stable_top has no effect without precision=: give both")
+        count_pairs(self.interactions, 0)
+        # Refuse at once what the core would refuse later, for any number of features.
         make_config(
             2, estimator=self.estimator, design=self.design, keep=self.keep, sign=self.sign,
             base_masks=self.base_masks, precision=self.precision, stable_top=self.stable_top,
@@ -99,16 +99,16 @@ class Sobol(Method):
 
     @property
     def wanted(self) -> Wanted:
-        """What is asked of the masks."""
+        """What the options require."""
         return Wanted.of(self.estimator, self.sign, self.interactions, keep=self.keep)
 
     def for_texts(self) -> Sobol:
-        """Refuse masks of real numbers: a word is there or not."""
+        """Refuse real-valued masks: a word is present or absent."""
         check_keep(self.keep)
         return self
 
     def for_pictures(self, *, has_budget: bool) -> Sobol:
-        """The paper's number of base masks by default; there is no path."""
+        """By default the paper's number of base masks."""
         if self.interactions:
             raise ValueError("interactions: pairs are analysed for texts only")
         asked = has_budget or self.base_masks is not None or self.precision is not None
@@ -117,13 +117,13 @@ class Sobol(Method):
         return replace(self, base_masks=_PICTURE_BASE_MASKS)
 
     def expected_masks(self, n_features: int) -> int:
-        """Those of the base masks."""
+        """The masks of all base masks."""
         return (self.base_masks or 1) * (n_features + 2)
 
     def choose_budget(self, budget: int | None, scale: Scale) -> int | None:
-        """See `Method.choose_budget`; a budget for single features must buy a base mask."""
+        """See `Method.choose_budget`."""
         d = scale.n_features
-        n_pairs = n_pairs_among(self.interactions, d)
+        n_pairs = count_pairs(self.interactions, d)
         if budget is None:
             if self.base_masks is not None or self.precision is not None:
                 return None
@@ -139,36 +139,36 @@ class Sobol(Method):
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`.
 
-        A budget too small to flip every feature once goes to groups of features first, to find
-        where it matters to look closer; see `textsobol.search.coarse_to_fine`.
+        If the budget is too small to flip every feature once, screening first merges features into
+        units; see `textsobol.search.screening`.
         """
         units = np.arange(problem.n_features)
         if budget is not None and self.keep and self.estimator == "auto" and not self.interactions:
             units = yield from _choose_units(problem, budget, self.wanted, self.keep, seed)
         run = _Run(self, problem, budget, seed, units)
         if problem.is_streamed:
-            yield from run.stages()
-        indices = yield from run.indices()
+            yield from run.stream()
+        indices = yield from run.estimate_indices()
         path = None
-        if run.searches:
-            yield run.attribution(indices)
-            path = yield from run.path(indices)
+        if run.has_path:
+            yield run.make_attribution(indices)
+            path = yield from run.search_path(indices)
             indices = yield from run.use_rest(indices)
-        indices, made = yield from run.pairs(indices)
+        indices, made = yield from run.estimate_pairs(indices)
         _warn_if_constant(indices, path)
-        return run.attribution(indices, path, **made)
+        return run.make_attribution(indices, path, **made)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """One problem on its way.
+    """One run of the method.
 
     Attributes:
         method: the options.
-        problem: what is to be explained.
-        budget: masks, or ``None`` for as many as the options ask for.
+        problem: what to explain.
+        budget: masks, or ``None`` for as many as the options need.
         seed: of the design.
-        units: what comes and goes as one ``(features,)``.
+        units: the unit of each feature ``(features,)``; features of a unit are masked as one.
     """
 
     method: Sobol
@@ -182,85 +182,89 @@ class _Run:
         return int(self.units.max()) + 1
 
     @cached_property
-    def searches(self) -> bool:
+    def has_path(self) -> bool:
         return self.method.path and self.problem.decision is not None
 
     @cached_property
     def block(self) -> int:
-        """Base masks of a balanced block."""
+        """Base masks per balanced block."""
         name = self.method.design or "latin"
         return Design(name, 1, keep=self.method.keep, seed=self.seed).block_size
 
     @cached_property
-    def share(self) -> Share:
-        """How the masks that may be scored are divided."""
+    def division(self) -> Division:
+        """How many masks each part may score."""
         asked, is_whole = self.method, self.n_units == self.problem.n_features
         has_own = asked.base_masks is None and asked.precision is None
         return divide(
             None if self.budget is None else self.budget - self.problem.n_scored,
             self.n_units,
             asked.wanted,
-            rows=asked.base_masks if is_whole else None,
-            path=self.searches,
+            base_masks=asked.base_masks if is_whole else None,
+            path=self.has_path,
             block=self.block,
             may_lead=has_own and asked.sign != "occlusion",
         )
 
-    def stages(self) -> Steps[None]:
-        """Yield what is known after 1, 2, 4, ... base masks, which then do not share batches."""
-        asked, share = self.method, self.share
-        if share.indices is None or asked.precision is not None:
+    def stream(self) -> Steps[None]:
+        """Yield results after 1, 2, 4, ... base masks; these no longer share batches."""
+        asked, division = self.method, self.division
+        if division.indices is None or asked.precision is not None:
             return
         if asked.estimator not in ("auto", "flip"):
             return
-        n_base = (share.indices - asked.wanted.for_sign(self.n_units)) // (1 + self.n_units)
-        n_base = n_base if share.masks is None else share.masks.n_base
+        n_base = (division.indices - asked.wanted.for_sign(self.n_units)) // (1 + self.n_units)
+        n_base = n_base if division.masks is None else division.masks.n_base
         for power in range((min(asked.base_masks or n_base, n_base) - 1).bit_length()):
-            yield self.attribution(
+            yield self.make_attribution(
                 (yield from self._estimate(estimator="flip", base_masks=2**power))
             )
 
-    def indices(self) -> Steps[SobolIndices]:
-        """The indices, with pairs where those cost nothing beside them."""
-        asked, share = self.method, self.share
-        if share.masks is not None:
-            return (yield from self._flip(share.masks))
-        # The whole input, which gives signs by occlusion, is known and costs nothing.
+    def estimate_indices(self) -> Steps[SobolIndices]:
+        """Estimate the indices, with pairs if they need no masks of their own."""
+        asked, division = self.method, self.division
+        if division.masks is not None:
+            return (yield from self._flip(division.masks))
+        # The whole input, which sign="occlusion" needs, is known and costs nothing.
         n_known = 1 if asked.sign == "occlusion" and asked.wanted.is_binary else 0
-        n_pairs = n_pairs_among(asked.interactions, self.n_units)
-        is_auto_exact = share.is_exact and asked.estimator == "auto"  # there is nothing to draw
+        n_pairs = count_pairs(asked.interactions, self.n_units)
+        is_auto_exact = division.is_exact and asked.estimator == "auto"  # no design
         return (
             yield from self._estimate(
-                estimator="exact" if share.is_exact else asked.estimator,
+                estimator="exact" if division.is_exact else asked.estimator,
                 design=None if is_auto_exact else asked.design,
-                budget=None if share.indices is None else share.indices + n_known,
+                budget=None if division.indices is None else division.indices + n_known,
                 base_masks=None if is_auto_exact else asked.base_masks,
                 precision=asked.precision,
                 stable_top=asked.stable_top,
                 pairs=min(asked.interactions, self.n_units)
-                if n_pairs and not share.pairs
+                if n_pairs and not division.pairs
                 else None,
             )
         )
 
-    def path(self, indices: SobolIndices) -> Steps[FoundPath]:
-        """The deletions that bring the decision down soonest; yields the path so far."""
+    def search_path(self, indices: SobolIndices) -> Steps[FoundPath]:
+        """Search for the path; yields the path so far."""
         steps = find_path(
-            self.problem, self.units, indices, passes=self.share.path, for_flip=self.share.flip
+            self.problem,
+            self.units,
+            indices,
+            passes=self.division.path,
+            for_flip=self.division.flip,
         )
-        return map_results(steps, partial(self.attribution, indices))
+        return map_results(steps, partial(self.make_attribution, indices))
 
     def use_rest(self, indices: SobolIndices) -> Steps[SobolIndices]:
-        """What the search did not need makes the indices surer."""
-        if self.budget is None or self.share.masks is None:
+        """Spend what the search left over on the indices."""
+        if self.budget is None or self.division.masks is None:
             return indices
-        left = self.budget - self.share.pairs - self.problem.n_scored
-        masks = self.share.masks.add(left, self.n_units, block=self.block)
-        return indices if masks == self.share.masks else (yield from self._flip(masks))
+        left = self.budget - self.division.pairs - self.problem.n_scored
+        masks = self.division.masks.add(left, self.n_units, block=self.block)
+        return indices if masks == self.division.masks else (yield from self._flip(masks))
 
-    def pairs(self, indices: SobolIndices) -> Steps[tuple[SobolIndices, dict[str, int]]]:
-        """The indices with pairs that have a part of the budget, and the base masks of those."""
-        if not self.share.pairs:
+    def estimate_pairs(self, indices: SobolIndices) -> Steps[tuple[SobolIndices, dict[str, int]]]:
+        """Add pairs to the indices, if they have masks of their own; also their base masks."""
+        if not self.division.pairs:
             return indices, {}
         assert self.budget is not None
         left = self.budget - self.problem.n_scored
@@ -268,16 +272,16 @@ class _Run:
         indices, n_base = yield from steps
         return indices, {"pair_base_masks": n_base}
 
-    def attribution(
+    def make_attribution(
         self, indices: SobolIndices, path: FoundPath | None = None, **made: int
     ) -> Attribution:
         n_distinct = self.problem.n_scored
         return Attribution(
             indices.signed[self.units],
             is_signed=self.method.sign is not None,
-            settings=_recorded(indices) | made,
+            settings=_record_settings(indices) | made,
             indices=indices,
-            rows=(n_distinct + indices.n_masks - indices.n_distinct, n_distinct),
+            mask_counts=(n_distinct + indices.n_masks - indices.n_distinct, n_distinct),
             path=path,
             units=self.units if self.n_units < self.problem.n_features else None,
         )
@@ -291,7 +295,7 @@ class _Run:
         asked = self.method
         usual = {"design": asked.design, "keep": asked.keep, "sign": asked.sign, "seed": self.seed}
         config = make_config(self.n_units, **{**usual, **how})
-        # That few base masks see no change does not mean that there is none.
+        # A few base masks without a change do not mean that the score is constant.
         return self._serve(sobol_steps(config, warns_of_constant=False))
 
     def _serve(self, steps: Steps[Any]) -> Steps[Any]:
@@ -301,23 +305,23 @@ class _Run:
 def _with_pairs(
     indices: SobolIndices, left: int, interactions: int
 ) -> Steps[tuple[SobolIndices, int]]:
-    """The indices with the pairs of the units that have the highest ones, and the base masks used.
+    """Add the pairs of the units with the highest indices; also return their base masks.
 
-    The base masks of the indices come first again, whose flips are known; in further ones only
-    these units are flipped.
+    The first base masks are those of the indices, whose flips are known; in further ones only these
+    units are flipped.
     """
     made, n_units = indices.settings, len(indices.total)
     assert made.design is not None
     assert made.keep is not None
-    n_pairs = n_pairs_among(interactions, n_units)
-    strongest = np.argsort(-indices.total.max(axis=1), kind="stable")[:interactions]
+    n_pairs = count_pairs(interactions, n_units)
+    top = np.argsort(-indices.total.max(axis=1), kind="stable")[:interactions]
     n_base = left // n_pairs
     if n_base > made.base_masks:
-        more = (left - made.base_masks * n_pairs) // (1 + len(strongest) + n_pairs)
+        more = (left - made.base_masks * n_pairs) // (1 + len(top) + n_pairs)
         n_base = min(made.base_masks + more, max(made.base_masks, MOST_BASE_MASKS_OF_PAIRS))
     pairs = yield from pair_indices(
         Design(made.design, n_units, keep=made.keep, seed=made.seed),
-        np.sort(strongest),
+        np.sort(top),
         base_masks=n_base,
         keep=made.keep,
         variance=indices.variance,
@@ -328,24 +332,24 @@ def _with_pairs(
 def _choose_units(
     problem: Problem, budget: int, wanted: Wanted, keep: float, seed: int
 ) -> Steps[Integers]:
-    """What comes and goes as one, so that one base mask of it still fits the budget."""
+    """Merge features into units, so that one base mask with its flips fits the budget."""
     if budget >= wanted.least_masks(problem.n_features):
         return np.arange(problem.n_features)
     per_unit = 2 if wanted.sign == "occlusion" else 1
     n_runs = max(1, (budget - 2) // per_unit)
-    if budget < _LEAST_TO_SEARCH or 2 * n_runs >= problem.n_features:
-        # Too few masks to look for what matters, or enough for neighbours two by two.
+    if budget < _LEAST_TO_SCREEN or 2 * n_runs >= problem.n_features:
+        # Too few masks to screen, or enough for pairs of neighbours.
         return np.arange(problem.n_features) * n_runs // problem.n_features
     half = (budget - 1) // 2
     levels = build_hierarchy(problem.n_features, problem.levels)
     max_units = (half - 1) // per_unit
     steps = choose_units(levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed)
-    # Of all labels: groups must not depend on which one is explained.
+    # For all labels: units must not depend on the target.
     return (yield from problem.serve(steps))
 
 
-def _recorded(indices: SobolIndices) -> dict[str, Any]:
-    """How indices were made, for an explanation's settings."""
+def _record_settings(indices: SobolIndices) -> dict[str, Any]:
+    """How the indices were made, for an explanation's settings."""
     made = indices.settings
     settings: dict[str, Any] = {
         "estimator": made.estimator,
@@ -363,6 +367,6 @@ def _recorded(indices: SobolIndices) -> dict[str, Any]:
 
 
 def _warn_if_constant(indices: SobolIndices, found_path: FoundPath | None) -> None:
-    """Warn when nothing that was scored differed from the rest."""
+    """Warn if all scores are equal."""
     if not np.any(indices.variance) and not (found_path and found_path.order):
         warn("the score is the same for every mask: all scores are 0", ConstantScoreWarning)

@@ -1,4 +1,4 @@
-"""How good an explanation is, and how much two of them agree."""
+"""How good explanations are, and how much two of them agree."""
 
 from textsobol.metrics.agreement import rank_correlation, spearman
 from textsobol.metrics.consistency import convergence, randomise, stability

@@ -17,14 +17,14 @@ def rank_correlation(
 ) -> float:
     """Spearman's rank correlation of the signed scores of the words that both have scored.
 
-    1 when the words are in the same order, -1 when the order is reversed, NaN when both share fewer
-    than two words or one gives all words the same score. Absolute scores are compared where one
-    of the methods has no signs.
+    1 for the same order, -1 for the reversed order, NaN if fewer than two words are common or all
+    have the same score in one explanation. If one of the methods has no signs, absolute scores are
+    compared.
 
     Args:
         one: an explanation.
-        other: another one of the same text.
-        label: the label whose scores are compared; by default the one that ``one`` explains.
+        other: another explanation of the same text.
+        label: whose scores are compared; by default the target of ``one``.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -51,7 +51,7 @@ def rank_correlation(
 
 
 def spearman(one: ArrayLike, other: ArrayLike) -> float:
-    """Spearman's rank correlation; NaN where it is not defined.
+    """Spearman's rank correlation; NaN if undefined.
 
     Example:
         >>> spearman([1, 2, 3], [10, 20, 15])

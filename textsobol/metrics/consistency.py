@@ -1,4 +1,4 @@
-"""Whether an explanation stays the same, or changes, where it should."""
+"""Whether explanations are stable over seeds and budgets, and depend on the model's weights."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Floats
 
 Explain = Callable[[int], Floats]
-"""A seed or a budget to scores ``(features,)``."""
+"""From a seed, or a budget, to scores ``(features,)``."""
 
 
 def stability(explain: Explain, seeds: Sequence[int]) -> float:
-    """Mean rank correlation of the scores of every two seeds.
+    """Mean rank correlation of scores over all pairs of seeds.
 
     Example:
         >>> stability(lambda seed: np.array([1.0, 2.0, 3.0]), [0, 1, 2])
         1.0
     """
     if len(seeds) < 2:
-        raise ValueError("stability compares the scores of at least two seeds")
+        raise ValueError("stability needs at least two seeds")
     found = [explain(seed) for seed in seeds]
     return float(np.mean([spearman(one, other) for one, other in combinations(found, 2)]))
 
 
 def convergence(explain: Explain, budgets: Sequence[int], converged: Floats) -> list[float]:
-    """Rank correlation with converged scores, for each budget of forward passes."""
+    """Rank correlation with converged scores, for each budget."""
     return [spearman(explain(budget), converged) for budget in budgets]
 
 
 def randomise(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
-    """Make a copy of a torch model more and more random, from its output to its input.
+    """Randomise a copy of a torch model layer by layer, from output to input.
 
     The check of Adebayo et al. (2018): an explanation that does not change does not depend on the
-    weights. Every parameter is sampled from a normal distribution with its own mean and standard
+    weights. Parameters are sampled from a normal distribution with their own mean and standard
     deviation. The model itself is not changed.
 
     Yields:
-        The part that has just become random, and the copy: the same one every time.
+        The name of the layer just randomised, and the copy (always the same object).
     """
     import torch
 
@@ -62,7 +62,7 @@ def randomise(model: Any, seed: int) -> Iterator[tuple[str, Any]]:
 
 
 def _name_layer(name: str) -> str:
-    """A numbered layer, or the module that a parameter is in.
+    """The numbered layer of a parameter, or else its module.
 
     Example:
         >>> _name_layer("bert.encoder.layer.3.attention.self.query.weight")

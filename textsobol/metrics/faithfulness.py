@@ -1,4 +1,4 @@
-"""Whether an explanation is faithful: what the model says without the words that it names."""
+"""Whether an explanation is faithful: how the model reacts when its top words are deleted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from textsobol.sobol.arrays import Array, Floats, Integers
 
 STEPS = 20  # words deleted or inserted one by one, as in the paper
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for AOPC (DeYoung et al. 2020)
+FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for AOPC (DeYoung et al. 2020)
 
 
 class MaskScorer(Protocol):
-    """Gives probabilities for masks: `MaskedTextModel`, for example."""
+    """Predicts probabilities for masks, such as `MaskedTextModel`."""
 
     @property
     def n_features(self) -> int:
@@ -26,13 +26,13 @@ class MaskScorer(Protocol):
     def probabilities(self) -> dict[str, float]:
         """Of the whole input, by label."""
 
-    def shares(self, masks: Array) -> Floats:
-        """Masks ``(rows, features)`` to probabilities ``(rows, labels)``."""
+    def predict_masks(self, masks: Array) -> Floats:
+        """Masks ``(masks, features)`` to probabilities ``(masks, labels)``."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's title in tables, and its direction."""
+    """Title and direction of a metric, for tables."""
 
     title: str
     higher_is_better: bool
@@ -54,15 +54,14 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """What a model says while words are deleted or inserted, those with the highest score first.
+    """Predictions while words are deleted or inserted, highest score first.
 
     Attributes:
         deletion_curve: probability of the label after 0, 1, ... deletions ``(steps + 1,)``.
-        predictions: numbers of the labels predicted along that curve ``(steps + 1,)``.
-        insertion_curve: probability of the label when only the 0, 1, ... first words are present.
-        comprehensiveness: mean drop of the probability when some of the words (`SHARES`) are
-            deleted.
-        sufficiency: mean drop when only these are left.
+        predictions: predicted labels along that curve, by number ``(steps + 1,)``.
+        insertion_curve: probability of the label with only the first 0, 1, ... words present.
+        comprehensiveness: mean drop of the probability without the top words (`FRACTIONS`).
+        sufficiency: mean drop with only these words.
     """
 
     deletion_curve: Floats
@@ -82,20 +81,20 @@ class Faithfulness:
         return float(self.insertion_curve.mean())
 
     def correct(self, true: int) -> Array:
-        """Where along the deletions the prediction is the true label ``(steps + 1,)``."""
+        """Whether the prediction is the true label, after each deletion ``(steps + 1,)``."""
         return np.asarray(self.predictions == true)
 
 
 def faithfulness(
     model: MaskScorer, scores: ArrayLike, label: str, *, steps: int = STEPS
 ) -> Faithfulness:
-    """All metrics of one explanation for one label, from one batch of masks.
+    """All metrics of one explanation for one label.
 
     Args:
-        model: what was explained, such as ``explainer.masked(text)``.
-        scores: of the features ``(features,)``, high where they support the label.
+        model: the explained model and input, such as ``explainer.masked(text)``.
+        scores: of the features ``(features,)``, high if they support the label.
         label: whose probability is measured.
-        steps: maximum number of words that are deleted and inserted.
+        steps: most words to delete and to insert.
 
     Example:
         >>> from textsobol import TextExplainer
@@ -109,7 +108,7 @@ def faithfulness(
     """
     order = rank(scores)
     one_by_one = range(min(steps, model.n_features) + 1)
-    some = [max(1, round(share * model.n_features)) for share in SHARES]
+    some = [max(1, round(part * model.n_features)) for part in FRACTIONS]
     without, only = score_without_and_only(model, order, [*one_by_one, *some])
     column = list(model.probabilities).index(label)
     whole, n = model.probabilities[label], len(one_by_one)
@@ -123,7 +122,7 @@ def faithfulness(
 
 
 def rank(scores: ArrayLike) -> Integers:
-    """Numbers of the features, the highest score first; of equal ones the first."""
+    """Features by number, highest score first; ties in the order given."""
     values = np.asarray(scores, dtype=float)
     if not np.isfinite(values).all():
         raise ValueError("scores must be finite numbers")
@@ -133,14 +132,14 @@ def rank(scores: ArrayLike) -> Integers:
 def score_without_and_only(
     model: MaskScorer, order: Integers, counts: Sequence[int]
 ) -> tuple[Floats, Floats]:
-    """Probabilities ``(counts, labels)`` without, and with only, the first features of an order."""
+    """Probabilities ``(counts, labels)`` without the first features, and with only these."""
     present = make_prefixes(order, counts)
-    without, only = np.split(model.shares(np.concatenate([~present, present])), 2)
+    without, only = np.split(model.predict_masks(np.concatenate([~present, present])), 2)
     return without, only
 
 
 def make_prefixes(order: Integers, counts: Sequence[int] | range) -> Array:
-    """Masks ``(counts, features)`` with the first features of an order, as many as each count.
+    """Masks ``(counts, features)`` in which only the first ``count`` features are present.
 
     Example:
         >>> make_prefixes(np.array([2, 0, 1]), [0, 1, 2]).astype(int)

@@ -1,4 +1,4 @@
-"""Whether a map of a picture is faithful, and whether it points at the object."""
+"""Whether a map over a picture is faithful, and whether it points at the object."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from textsobol.sobol.arrays import Floats
 STEPS = 50
 
 Box = tuple[float, float, float, float]
-"""Left, upper, right and lower end, in pixels."""
+"""Left, top, right and bottom, in pixels."""
 
 
 @dataclass(frozen=True)
 class PixelFaithfulness:
-    """Probability of the label ``(steps + 1,)`` from no pixel to all, the highest pixels first."""
+    """Probability of the label from no pixel to all, highest pixels first ``(steps + 1,)``."""
 
     deletion_curve: Floats
     insertion_curve: Floats
 
     @property
     def deletion(self) -> float:
-        """Area under the deletion curve; low is better (Petsiuk et al. 2018)."""
+        """Area under the deletion curve; lower is better (Petsiuk et al. 2018)."""
         return compute_area(self.deletion_curve)
 
     @property
     def insertion(self) -> float:
-        """Area under the insertion curve; high is better."""
+        """Area under the insertion curve; higher is better."""
         return compute_area(self.insertion_curve)
 
 
@@ -48,9 +48,8 @@ def pixel_faithfulness(
     """Deletion and insertion of a map, in equal steps from no pixel to all.
 
     Args:
-        model: the picture with its pixels, ``explainer.masked(image, pixels=True)``; its baseline
-            replaces deleted pixels.
-        values: the map in the size that the model sees ``(height, width)``, such as
+        model: ``explainer.masked(image, pixels=True)``; its baseline replaces deleted pixels.
+        values: the map in the size of the model's input ``(height, width)``, such as
             ``explanation.map(size="image")``.
         label: whose probability is measured.
         steps: number of steps.
@@ -70,7 +69,7 @@ def pixel_faithfulness(
     if values.size != model.n_features:
         raise ValueError(
             f"a map of shape {values.shape} does not fit {model.n_features} features; "
-            f"give explainer.masked(image, pixels=True) and a map of the size that the model sees"
+            f"give explainer.masked(image, pixels=True) and a map in the size of the model's input"
         )
     if not 1 <= steps <= model.n_features:
         raise ValueError(f"steps={steps}: must be 1 to {model.n_features}, the number of pixels")
@@ -87,8 +86,8 @@ def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) 
 
     Args:
         values: the map ``(height, width)``.
-        boxes: where the object is; pixel k reaches from k to k + 1.
-        tolerance: how many pixels the centre of that pixel may lie outside; the original allows 15.
+        boxes: where the object is; pixel k spans k to k + 1.
+        tolerance: how far outside the pixel's centre may lie, in pixels; the original allows 15.
 
     Example:
         >>> values = np.zeros((10, 10))
@@ -101,7 +100,7 @@ def points_at(values: ArrayLike, boxes: Sequence[Box], *, tolerance: float = 0) 
     values = np.asarray(values)
     if values.min() == values.max():
         return False
-    # Enlarged maps are flat near the edge, and segments everywhere: the centre of what is highest.
+    # Several pixels may be equally high, as in segments: take the one nearest their centre.
     ys, xs = np.nonzero(values == values.max())
     centre = np.argmin((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2)
     y, x = ys[centre] + 0.5, xs[centre] + 0.5

@@ -1,1 +1,1 @@
-"""Explanations as something to look at."""
+"""Explanations as pages, plots and terminal output."""

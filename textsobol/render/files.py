@@ -39,9 +39,9 @@ def save_report(
         >>> explainer = TextExplainer(lambda texts: [t.count("good") for t in texts])
         >>> save_report(explainer.many(["good film", "so good"]), "report.html")  # doctest: +SKIP
     """
-    from textsobol.render.report import report_html
+    from textsobol.render.report import render_report
 
-    _write_page(path, report_html(explanations, truth=truth, title=title))
+    _write_page(path, render_report(explanations, truth=truth, title=title))
 
 
 def save_comparison(
@@ -55,12 +55,12 @@ def save_comparison(
         explanations: by name, or in a list; names are then made from the settings that differ.
         path: the page, an ``.html`` file.
     """
-    from textsobol.render.page import comparison_html
+    from textsobol.render.page import render_comparison
 
     if not isinstance(explanations, Mapping):
         explanations = list(explanations)
         explanations = dict(zip(name_explanations(explanations), explanations, strict=True))
-    _write_page(path, comparison_html(explanations))
+    _write_page(path, render_comparison(explanations))
 
 
 def name_explanations(explanations: Sequence[TextExplanation]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Fonts for the words of a plot: texts come in every script, and no single font has them all."""
+"""Fonts for the words of a plot: no single font has all scripts."""
 
 from collections.abc import Iterable, Set
 from typing import Any
@@ -9,11 +9,11 @@ import regex
 class Fonts:
     """A fallback list: matplotlib takes each character from the first font that has it.
 
-    The session's fonts come first and, for characters that they lack, other installed ones.
+    The session's fonts come first, then other installed ones for characters they lack.
 
     Args:
         texts: what will be drawn.
-        keep_missing: do not replace characters that no font has.
+        keep_missing: whether to keep characters that no font has.
     """
 
     def __init__(self, texts: Iterable[str], *, keep_missing: bool = False) -> None:
@@ -28,7 +28,7 @@ class Fonts:
         offers = {
             font.name: _find_drawable(missing, font.fname)
             for font in (fontManager.ttflist if missing else ())
-            # The last resort font has a box for every character, which is of no use.
+            # The last resort font draws a box for every character.
             if font.style == "normal" and font.weight in (400, "normal", "regular")
             if "lastresort" not in font.name.lower().replace(" ", "")
         }
@@ -37,8 +37,8 @@ class Fonts:
                 families.append(name)
                 missing -= offers[name]
         self._missing = set() if keep_missing else missing
-        # Options of a matplotlib text: ``$``, ``_`` and backslashes stay literal, and the face is
-        # regular, since another weight or slant is another file, with other glyphs.
+        # ``$``, ``_`` and backslashes stay literal. The face is regular: another weight or slant is
+        # another file, with other glyphs.
         self.style: dict[str, Any] = {
             "fontfamily": families, "fontweight": "normal", "fontstyle": "normal",
             "parse_math": False, "usetex": False,
@@ -61,5 +61,5 @@ def _find_drawable(characters: Set[str], path: Any) -> set[str]:
     try:
         glyphs = get_font(path).get_charmap()
     except (OSError, RuntimeError):
-        return set()  # in matplotlib's list of fonts, but deleted or broken
+        return set()  # in matplotlib's list, but deleted or broken
     return {character for character in characters if all(ord(part) in glyphs for part in character)}

@@ -1,4 +1,4 @@
-"""Explanations of images as figures: the map over the image, with a colour bar."""
+"""Explanations of pictures as figures: maps over the picture, with colour bars."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _TITLES = {
 def plot_overlay(
     explanation: ImageExplanation, kinds: Sequence[str] = ("score",), *, axes: Axes | None = None
 ) -> tuple[Axes, ...]:
-    """Draw the image and maps over it with pyplot.
+    """Draw the picture, and maps over it, with pyplot.
 
     Args:
-        explanation: what to draw, for the label that it explains.
+        explanation: what to draw.
         kinds: kinds of map, one panel each; see `ImageExplanation.map`.
-        axes: where to draw the first map; by default a new figure, with the image beside it.
+        axes: where to draw the first map; by default a new figure, which also has the picture.
     """
     require_matplotlib()
     if axes is not None:
@@ -59,8 +59,8 @@ def save_overlay(
     Path(path).write_bytes(_render_bytes(explanation, kinds, Path(path).suffix.lower()[1:]))
 
 
-def overlay_html(explanation: ImageExplanation) -> str:
-    """The figure as HTML for a notebook's cell."""
+def render_overlay(explanation: ImageExplanation) -> str:
+    """The figure as HTML, for a notebook cell."""
     try:
         image = _render_bytes(explanation, ("score",), "png")
     except ImportError:
@@ -114,9 +114,9 @@ def _draw_map(axes: Axes, explanation: ImageExplanation, kind: str) -> None:
     axes.set_title(signed + _TITLES[kind], fontsize="medium")
     _draw_image(axes, explanation, is_grey=True)
     if not np.isfinite(cells).all():
-        axes.text(0.5, 0.5, "not known:\none base mask", ha="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "unknown:\none base mask", ha="center", transform=axes.transAxes)
         return
-    # The colour bar has the cells' own values, which smoothing lowers.
+    # The colour bar shows the values of cells, before smoothing.
     highest, lowest = float(np.abs(cells).max()) or 1.0, min(0.0, float(cells.min()))
     colours: Any = "viridis"
     if kind == "score" and lowest < 0:

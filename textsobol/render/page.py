@@ -20,36 +20,38 @@ if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
 SCRIPTS = ("numbers.js", "details.js", "curve.js", "explanation.js")
-_TABLE = 15  # words listed if scripts do not run
-_SHORT = 12  # lines; a longer text gets the path beside it
+_TABLE = 15  # words listed without scripts
+_SHORT = 12  # lines; beside a longer text, the path is in the other column
 
 
-def explanation_html(explanation: TextExplanation) -> str:
-    """A page of one explanation."""
+def render_explanation(explanation: TextExplanation) -> str:
+    """A page with one explanation."""
     title = view.clean(f"{explanation.prediction}: which words made it so")
-    return _render_cards(title, [_make_card(explanation, "", view.strongest_score(explanation))])
+    return _render_cards(title, [_make_card(explanation, "", view.find_highest(explanation))])
 
 
-def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
-    """A page of several explanations of one text, with one colour scale per method."""
+def render_comparison(explanations: Mapping[str, TextExplanation]) -> str:
+    """A page with several explanations of one text; one colour scale per method."""
     names, compared = [*map(view.clean, explanations)], list(explanations.values())
     if len(compared) < 2:
         raise ValueError("a comparison needs at least two explanations")
     first = compared[0]
     if any(other.text != first.text for other in compared):
-        raise ValueError("a comparison is of one text; save_report shows many")
+        raise ValueError(
+            "a comparison needs explanations of one text; save_report takes many texts"
+        )
     common = [label for label in first.targets if all(label in e.targets for e in compared)]
     if not common:
         raise ValueError("the explanations have no label in common")
     target = first.target if first.target in common else common[0]
     compared = [explanation.for_target(target) for explanation in compared]
     # Scores are only comparable within a method.
-    strongest: dict[Any, float] = {}
+    highest: dict[Any, float] = {}
     for each in compared:
-        method, own = each.settings.get("method"), view.strongest_score(each)
-        strongest[method] = max(strongest.get(method, 0.0), own)
+        method, own = each.settings.get("method"), view.find_highest(each)
+        highest[method] = max(highest.get(method, 0.0), own)
     cards = [
-        _make_card(each, name, strongest[each.settings.get("method")])
+        _make_card(each, name, highest[each.settings.get("method")])
         for name, each in zip(names, compared, strict=True)
     ]
     tables = [
@@ -67,10 +69,10 @@ def comparison_html(explanations: Mapping[str, TextExplanation]) -> str:
     return _render_cards(f"{len(compared)} explanations of one text", cards, tables)
 
 
-def notebook_html(explanation: TextExplanation) -> str:
-    """The page of an explanation for a notebook's cell, about as high as its content.
+def render_notebook(explanation: TextExplanation) -> str:
+    """The page of an explanation for a notebook cell, about as high as its content.
 
-    It is in an iframe, so that it shares no styles with the notebook.
+    In an iframe, so that it shares no styles with the notebook.
     """
     n_bars = min(15, len(explanation.top(15)))
     n_lines = _count_lines(explanation)
@@ -78,7 +80,7 @@ def notebook_html(explanation: TextExplanation) -> str:
     left = n_lines * 33 + (path if n_lines <= _SHORT else 0)
     right = n_bars * 26 + 190 + (path if n_lines > _SHORT else 0)
     return (
-        f'<iframe srcdoc="{escape(explanation_html(explanation), quote=True)}" '
+        f'<iframe srcdoc="{escape(render_explanation(explanation), quote=True)}" '
         f'sandbox="allow-scripts" title="textsobol explanation" style="width: 100%; '
         f'height: {min(900, 360 + max(left, right))}px; border: 0; resize: vertical"></iframe>'
     )
@@ -93,7 +95,7 @@ def _count_lines(explanation: TextExplanation) -> int:
 def _render_cards(
     title: str, cards: Sequence[Mapping[str, Any]], correlations: Sequence[Any] = ()
 ) -> str:
-    items = [view.page_data(card["explanation"]) for card in cards]
+    items = [view.make_page_data(card["explanation"]) for card in cards]
     return render(
         "page.html.j2",
         styles=("style.css",),
@@ -110,12 +112,12 @@ def render(
 ) -> str:
     """Fill in a template, with all styles, scripts and data inline.
 
-    The page's content security policy allows only its own script, by its hash, and no requests:
-    markup that got past the escaping could do nothing.
+    The content security policy allows only the page's own script, by its hash, and no requests:
+    even markup that escaped the escaping could do nothing.
     """
     script = "".join(map(_read_source, scripts))
     return (
-        environment_of("textsobol.render")
+        load_environment("textsobol.render")
         .get_template(template)
         .render(
             style="".join(map(_read_source, styles)),
@@ -129,8 +131,8 @@ def render(
 
 
 @cache
-def environment_of(package: str) -> Environment:
-    """The templates of a package: values are escaped, and a missing one is an error."""
+def load_environment(package: str) -> Environment:
+    """Load the templates of a package; values are escaped, and a missing one is an error."""
     environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -147,11 +149,11 @@ def _read_source(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _make_card(explanation: TextExplanation, name: str, strongest: float) -> dict[str, Any]:
+def _make_card(explanation: TextExplanation, name: str, highest: float) -> dict[str, Any]:
     return {
         "name": name,
         "explanation": explanation,
-        "parts": view.cut_texts(explanation, strongest),
+        "parts": view.cut_texts(explanation, highest),
         "is_signed": view.is_signed(explanation),
         "n_outside": sum(word.status == "outside" for word in explanation.words),
         "n_shared": view.count_grouped(explanation),
@@ -167,18 +169,18 @@ def _make_card(explanation: TextExplanation, name: str, strongest: float) -> dic
 
 
 def format_prediction(explanation: TextExplanation) -> str:
-    """The prediction's probability, or the score of a function."""
+    """The probability of the prediction, or the score of a function."""
     value = explanation.probabilities[explanation.prediction]
     return f"{100 * value:.1f}\u00a0%" if view.shows_probabilities(explanation) else f"{value:.3f}"
 
 
 def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
-    """Settings and cost of the explanation, as names and values."""
+    """Names and values of settings and cost."""
     settings, cost = explanation.settings, explanation.cost
     versions = settings.get("versions") or {}
     facts = [
         ("model", settings.get("model")),
-        ("method", settings.get("method")),
+        ("method", view.name_method(settings)),
         ("estimator", settings.get("estimator")),
         ("keep rate", settings.get("keep")),
         ("budget", settings.get("budget")),
@@ -186,7 +188,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
         ("base masks", settings.get("base_masks") or None),
-        ("base masks of the leading words", settings.get("leader_masks") or None),
+        ("base masks for leading words", settings.get("leader_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),
         ("textsobol", versions.get("textsobol")),

@@ -1,4 +1,4 @@
-"""Explanations as figures: bars of the words that matter, and the path of deletions.
+"""Explanations as figures: bars of the top words, and the curve of the path.
 
 Needs matplotlib, which is imported only when something is drawn.
 """
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from textsobol.text.records import WordScore
 
 _TITLE, _CURVE_TITLE, _NOTE = 54, 40, 18  # characters per line
-_SMALLEST = 0.0005  # lowest score that is drawn
+_SMALLEST = 0.0005  # smallest score that is drawn
 _PALE = 0.12  # opacity of the grid
 
 # Inches.
 _BARS, _CURVE = 4.3, 3.2
 _ROW, _CHARACTER = 0.27, 0.085
 _AROUND = 1.0  # title, axis labels and margins
-_FEWEST_ROWS = 6  # fewer words do not make fatter bars
-_TALLEST = 400  # at 150 dpi the PNG writer ends at 65,536 pixels
+_FEWEST_ROWS = 6  # fewer words do not make thicker bars
+_TALLEST = 400  # at 150 dpi; the PNG writer's limit is 65,536 pixels
 
 
 def plot(
     explanation: TextExplanation, *, top: int = 15, axes: Axes | None = None
 ) -> tuple[Axes, ...]:
-    """Draw an explanation with pyplot: its strongest words and, if there is one, the path.
+    """Draw an explanation with pyplot: its top words and the path, if there is one.
 
-    Returns axes rather than the figure, which a notebook would show a second time.
+    Returns axes, not the figure, which a notebook would show a second time.
 
     Args:
-        explanation: what to draw, for the label that it explains.
-        top: how many words, those with the highest absolute scores.
-        axes: where to draw the words, without the curve. By default a new figure.
+        explanation: what to draw.
+        top: number of words, those with the highest absolute scores.
+        axes: where to draw the words, without the path; by default a new figure.
 
     Returns:
-        The axes of the words and, where there is a path, those of its curve.
+        The axes of the words and, if there is a path, those of its curve.
     """
     words = _pick_words(explanation, top)
     fonts = Fonts(_list_texts(explanation, words))
@@ -65,13 +65,13 @@ def plot(
 def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) -> None:
     """Write the figure of `plot` to a ``.png`` or ``.svg`` file.
 
-    Pyplot's figures and the session's style are neither changed nor used. The text of an SVG stays
-    text, which can be searched and edited.
+    Pyplot and the session's style are neither used nor changed. The text of an SVG stays text that
+    can be searched and edited.
 
     Args:
-        explanation: what to draw, for the label that it explains.
+        explanation: what to draw.
         path: the file; its suffix sets the format.
-        top: how many words, those with the highest absolute scores.
+        top: number of words, those with the highest absolute scores.
     """
     words = _pick_words(explanation, top)
     suffix = Path(path).suffix.lower()
@@ -86,7 +86,7 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
     style = {"svg.fonttype": "none", "svg.hashsalt": "textsobol"}
     options: dict[str, Any] = {"metadata": {"Date": None}} if is_svg else {}
     with matplotlib.style.context(["default", style]), warnings.catch_warnings():
-        # The viewer of an SVG may have the glyphs that are missing here.
+        # An SVG viewer may have the glyphs that are missing here.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure = Figure()
         fonts = Fonts(_list_texts(explanation, words), keep_missing=is_svg)
@@ -96,7 +96,7 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
 
 
 def require_matplotlib() -> None:
-    """Raise an error that says how to install matplotlib, if it is missing."""
+    """Raise an error with the install command if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -104,12 +104,12 @@ def require_matplotlib() -> None:
 
 
 def _pick_words(explanation: TextExplanation, top: int) -> list[WordScore]:
-    """The strongest words; those whose score rounds to 0 only where all do."""
+    """The top words; those whose score rounds to 0 only if all do."""
     require_matplotlib()
     if top < 1:
         raise ValueError(f"top must be at least 1, not {top}")
-    strongest = explanation.top(top)
-    return [word for word in strongest if abs(word.score) >= _SMALLEST] or strongest
+    ranked = explanation.top(top)
+    return [word for word in ranked if abs(word.score) >= _SMALLEST] or ranked
 
 
 def _list_texts(explanation: TextExplanation, words: Sequence[WordScore]) -> list[str]:
@@ -120,9 +120,9 @@ def _list_texts(explanation: TextExplanation, words: Sequence[WordScore]) -> lis
 def _draw(
     figure: Figure, explanation: TextExplanation, words: Sequence[WordScore], fonts: Fonts
 ) -> tuple[Axes, ...]:
-    """Draw the words and, if there is a path, its curve beside them, on an empty figure."""
+    """Draw the words and, if there is a path, its curve beside them."""
     figure.set_layout_engine("constrained", wspace=0.03)
-    # Long words get more room, so that the bars are always equally long.
+    # More room for long words, so that bars always have the same scale.
     width = _BARS + _CHARACTER * max((_count_columns(_one_line(w.name)) for w in words), default=0)
     height = min(_AROUND + _ROW * max(len(words), _FEWEST_ROWS), _TALLEST)
     path = explanation.path
@@ -140,13 +140,13 @@ def _draw(
 def _draw_words(
     axes: Axes, explanation: TextExplanation, words: Sequence[WordScore], fonts: Fonts
 ) -> None:
-    ink = _text_colour()
+    ink = _get_text_colour()
     scores = [word.score for word in words]
     places = range(len(words))
     axes.axvline(0, color=ink, linewidth=0.8, zorder=1)
     axes.barh(places, scores, height=0.68, color=[_colour(score) for score in scores], zorder=2)
     with_interval = [(k, word) for k, word in enumerate(words) if word.high > word.low]
-    # Around the middle of the interval, not the score: an estimate may lie outside of it.
+    # Centred on the interval, not the score: an estimate may lie outside its interval.
     axes.errorbar(
         [(word.low + word.high) / 2 for _, word in with_interval],
         [place for place, _ in with_interval],
@@ -156,10 +156,10 @@ def _draw_words(
     names = [fonts.replace_missing(_one_line(word.name)) for word in words]
     axes.set_yticks(places, names, **fonts.style)
     spare = max(_FEWEST_ROWS - len(words), 0) / 2
-    axes.set_ylim(len(words) - 0.5 + spare, -0.5 - spare)  # the strongest on top
+    axes.set_ylim(len(words) - 0.5 + spare, -0.5 - spare)  # the highest score on top
     if not any(scores) and not with_interval:
         axes.set_xlim(-1, 1)
-    axes.set_xlabel(_axis_label(explanation, bool(with_interval)))
+    axes.set_xlabel(_make_axis_label(explanation, bool(with_interval)))
     head = fonts.replace_missing(_one_line(explanation.target))
     if not is_contrast(explanation):
         head += f" {explanation.probabilities[explanation.target]:.3f}"
@@ -173,7 +173,7 @@ def _draw_words(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _axis_label(explanation: TextExplanation, has_interval: bool) -> str:
+def _make_axis_label(explanation: TextExplanation, has_interval: bool) -> str:
     label = "score"
     if is_share(explanation):
         label += f" (share of the variation{', signed' if is_signed(explanation) else ''})"
@@ -187,7 +187,7 @@ def _draw_path(axes: Axes, explanation: TextExplanation, path: DeletionPath, fon
 
     start = explanation.probabilities[path.label]
     left = [start, *(step.probabilities[path.label] for step in path.steps)]
-    # Not clipped: points on the rim, at 0 or 1, are as round as the others.
+    # Not clipped, so that points at 0 and 1 are drawn whole.
     axes.plot(range(len(left)), left, "o-", color=_colour(1), markersize=4, clip_on=False, zorder=3)
     if shows_probabilities(explanation):
         axes.set_ylabel("probability")
@@ -200,7 +200,7 @@ def _draw_path(axes: Axes, explanation: TextExplanation, path: DeletionPath, fon
     label = fonts.replace_missing(_one_line(path.label))
     title = _wrap_title(label, "when words are deleted", _CURVE_TITLE)
     axes.set_title(title, fontsize="medium", **fonts.style)
-    axes.grid(axis="y", color=_text_colour(), alpha=_PALE, linewidth=0.8)
+    axes.grid(axis="y", color=_get_text_colour(), alpha=_PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     turns = (k for k, step in enumerate(path.steps, 1) if step.prediction != path.label)
@@ -208,7 +208,7 @@ def _draw_path(axes: Axes, explanation: TextExplanation, path: DeletionPath, fon
     if turn is None:
         return
     axes.axvline(turn, color=_colour(-1), linestyle=":", linewidth=1.5, zorder=2)
-    # A falling curve leaves room above it on the right and below it on the left.
+    # A falling curve leaves room above on the right and below on the left.
     is_early = turn <= len(path.steps) / 2
     prediction = fonts.replace_missing(_one_line(path.steps[turn - 1].prediction))
     axes.annotate(
@@ -230,7 +230,7 @@ def _colour(score: float) -> tuple[float, float, float]:
     return red / 255, green / 255, blue / 255
 
 
-def _text_colour() -> str:
+def _get_text_colour() -> str:
     """Black, or the text colour of the session's style."""
     from matplotlib import rcParams
 

@@ -1,4 +1,4 @@
-"""Many explanations on one page: a list to filter and sort, and the words of all texts."""
+"""Many explanations on one page: a list to filter and sort, and the words over all texts."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _ORDERS: list[Callable[[CorpusWord], float]] = [
 ]
 
 
-def report_html(
+def render_report(
     explanations: Iterable[TextExplanation],
     *,
     truth: Iterable[str | int | None] | None = None,
     title: str = "Explained texts",
     view: CorpusView | None = None,
 ) -> str:
-    """A page of many explanations; see `textsobol.save_report`.
+    """A page with many explanations; see `textsobol.save_report`.
 
     Args:
         explanations: the texts on the page.
         truth: their true labels.
         title: heading of the page.
-        view: words of a whole corpus, of which these texts are a sample.
+        view: words of the corpus, if these texts are a sample of it.
     """
     if isinstance(explanations, TextExplanation):
         explanations = [explanations]
@@ -46,14 +46,14 @@ def report_html(
     strange = next((e for e in explanations if not isinstance(e, TextExplanation)), None)
     if strange is not None:
         raise ValueError(
-            f"a report is of explanations, not of {type(strange).__name__}: "
+            f"a report needs explanations, not {type(strange).__name__}: "
             f"save_report(explainer.many(texts), path)"
         )
     labels = [None] * len(explanations) if truth is None else list(truth)
     if len(labels) != len(explanations):
         raise ValueError(
             f"truth has {len(labels)} labels for {len(explanations)} explanations; give one for "
-            f"each, None where it is not known"
+            f"each, None if unknown"
         )
     items = [_make_item(e, label) for e, label in zip(explanations, labels, strict=True)]
     known = [item["is_right"] for item in items if item["is_right"] is not None]
@@ -69,7 +69,7 @@ def report_html(
         title=title,
         data={
             "measures": data.MEASURE_NOTES,
-            "items": [_item_data(explanation) for explanation in explanations],
+            "items": [_make_item_data(explanation) for explanation in explanations],
             "corpus": corpus,
         },
         n_texts=len(explanations) if view is None else view.texts,
@@ -83,7 +83,7 @@ def report_html(
 
 
 def _find_true_label(explanation: TextExplanation, label: str | int | None) -> str | None:
-    """The label's name; data sets often have its number in the model's order instead."""
+    """The name of a true label; data sets often give its number instead."""
     names = list(explanation.probabilities)
     if label is None or label != label:  # NaN: missing in a table
         return None
@@ -106,15 +106,15 @@ def _make_item(explanation: TextExplanation, label: str | int | None) -> dict[st
     }
 
 
-def _item_data(explanation: TextExplanation) -> dict[str, Any]:
-    """The page's data, and where its words are in the page's text."""
-    cuts = [[_signed_length(piece) for piece in pieces] for pieces in data.cut_texts(explanation)]
+def _make_item_data(explanation: TextExplanation) -> dict[str, Any]:
+    """The data of one text, with the places of its words."""
+    cuts = [[_measure_piece(piece) for piece in pieces] for pieces in data.cut_texts(explanation)]
     facts = " · ".join(f"{name} {value}" for name, value in list_facts(explanation))
-    return {**data.page_data(explanation, _LABELS), "cuts": cuts, "facts": data.clean(facts)}
+    return {**data.make_page_data(explanation, _LABELS), "cuts": cuts, "facts": data.clean(facts)}
 
 
-def _signed_length(piece: data.Piece) -> int:
-    """Length in UTF-16 units, as in a browser; negative between words."""
+def _measure_piece(piece: data.Piece) -> int:
+    """Length in UTF-16 units, as browsers count; negative between words."""
     length = len(piece.text.encode("utf-16-le")) // 2
     return length if piece.status is not None else -length
 
@@ -122,7 +122,7 @@ def _signed_length(piece: data.Piece) -> int:
 def _list_corpus(
     words: Sequence[CorpusWord], phrases: Sequence[CorpusWord], predicted: Mapping[str, int]
 ) -> list[tuple[str, list[list[Any]], list[list[Any]]]]:
-    """The top words and phrases of every label; labels that are predicted often come first."""
+    """The top words and phrases of every label; the most predicted labels come first."""
     labels = {word.label for word in words}
     ordered = sorted(labels, key=lambda label: (-predicted.get(label, 0), label))
     return [
@@ -132,7 +132,7 @@ def _list_corpus(
 
 
 def _list_words(words: Sequence[CorpusWord], label: str) -> list[list[Any]]:
-    """The first words in each order, for the label and against it."""
+    """The top words in each order, for the label and against it."""
     chosen: dict[CorpusWord, None] = {}
     for sign in (1, -1):
         own = [word for word in words if word.label == label and word.weight * sign > 0]

@@ -7,40 +7,40 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textsobol.render.printable import one_line
-from textsobol.text.records import join_words, probability
+from textsobol.text.records import format_probability, join_words
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
     from textsobol.text.records import WordScore
 
-_NAMED = 3  # words named in a sentence, for and against
-_WORTH_NAMING = 0.25  # of the highest score on their side
-_LEAST = 0.05  # of the highest score of all
-_TALLIED = 20  # words considered
+_NAMED = 3  # most words named on each side, for and against
+_WORTH_NAMING = 0.25  # of the highest score on that side
+_LEAST = 0.05  # of the highest score
+_CONSIDERED = 20  # top words
 
 # Measures of a word, and what each means.
 MEASURES = {
     "score": "share of the variation, with the direction of the effect",
-    "share": "how much of the variation of the model's answer the word has a part in",
-    "alone": "the part of its share that the word causes without the help of others",
-    "effect": "how much the word's presence adds on average to the label's log-odds",
+    "share": "share of the variation of the model's answer that involves the word",
+    "alone": "share of the variation that the word causes without other words",
+    "effect": "mean change of the label's log-odds when the word is present",
 }
 Mark = Callable[[str], str]  # wraps the name of a word in a sentence
 
 
-def summary(explanation: TextExplanation, mark: Mark = str) -> str:
+def summarise(explanation: TextExplanation, mark: Mark = str) -> str:
     """One sentence: the prediction, and the words that caused it.
 
     Args:
         explanation: what to summarise.
-        mark: wraps each word of the text, so that a page can set it apart.
+        mark: wraps each word of the text, so that a page can highlight it.
 
     Example:
         >>> from textsobol import TextExplainer
         >>> def mood(texts):
         ...     return [[t.count("dull"), t.count("fine")] for t in texts]
         >>> explainer = TextExplainer(mood, label_names=["bad", "good"])
-        >>> print(summary(explainer("a dull, dull film with fine music")))
+        >>> print(summarise(explainer("a dull, dull film with fine music")))
         bad, mostly because of dull (1) (50 % of the variation) and dull (2)
     """
     label = one_line(explanation.target)
@@ -61,13 +61,13 @@ def summary(explanation: TextExplanation, mark: Mark = str) -> str:
     if words_against and words_against[0].score < _WORTH_NAMING * -words_for[0].score:
         sentence += f", despite {named_against}"
     if math.isnan(words_for[0].low) and not math.isnan(words_for[0].total):
-        sentence += "; too few forward passes to say how sure that is"
+        sentence += "; too few forward passes for intervals"
     return sentence
 
 
 def _describe_undirected(explanation: TextExplanation, mark: Mark) -> str:
-    """Words that matter, but whose direction is unclear or zero on average."""
-    top = [word for word in explanation.top(_TALLIED) if word.doubt and word.total_low > 0]
+    """The words that matter, if their direction is unclear or zero on average."""
+    top = [word for word in explanation.top(_CONSIDERED) if word.doubt and word.total_low > 0]
     if not top:
         return "no word clearly matters more than the others"
     words = [word for word in top if word.total >= _WORTH_NAMING * top[0].total][:_NAMED]
@@ -76,10 +76,10 @@ def _describe_undirected(explanation: TextExplanation, mark: Mark) -> str:
 
 
 def _pick_words(explanation: TextExplanation, sign: int) -> list[WordScore]:
-    """The strongest words for (1) or against (-1) the label, except uncertain ones."""
-    top = explanation.top(_TALLIED)
+    """The top words for (1) or against (-1) the label, except uncertain ones."""
+    top = explanation.top(_CONSIDERED)
     if not explanation.settings.get("signed", True) and sign < 0:
-        return []  # the method does not say which words speak against the label
+        return []  # the method has no direction
     own = [
         word for word in top if word.score * sign > 0 and (math.isnan(word.low) or word.is_clear)
     ]
@@ -92,7 +92,7 @@ def _pick_words(explanation: TextExplanation, sign: int) -> list[WordScore]:
 def _join_names(words: list[WordScore], mark: Mark) -> str:
     if not words:
         return ""
-    # Quotes set the words of a group apart from the sentence.
+    # Quotes separate the words of a group from the sentence.
     forms = ["{}" if word.shared_by == 1 else "\u201c{}\u201d" for word in words]
     names = [mark(f.format(one_line(word.name))) for f, word in zip(forms, words, strict=True)]
     if round(words[0].total, 3) <= 1:  # neither NaN nor an estimate above 1
@@ -100,23 +100,23 @@ def _join_names(words: list[WordScore], mark: Mark) -> str:
     return join_words(names)
 
 
-def flip_sentence(explanation: TextExplanation, mark: Mark = str) -> str | None:
-    """The result of the search for a flip set: "without dull and ruined: POSITIVE 0.61"."""
+def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | None:
+    """The flip set in a sentence: "without dull and ruined: POSITIVE 0.61"."""
     path = explanation.path
     if path is None or not path.steps:
         return None
     if path.flip is not None:
         words = join_words([mark(one_line(text)) for text in path.flip.texts])
         now = path.flip.prediction
-        left = probability(path.flip.probabilities[now])
-        unchecked = "" if path.flip.is_irreducible else " (fewer words may do)"
+        left = format_probability(path.flip.probabilities[now])
+        unchecked = "" if path.flip.is_irreducible else " (fewer words may be enough)"
         return f"without {words}: {one_line(now)} {left}{unchecked}"
     lowest = path.lowest
     assert lowest is not None
     label = path.label
     n_gone = sum(len(step.words) for step in path.steps[: path.steps.index(lowest) + 1])
     gone = "1 word" if n_gone == 1 else f"{n_gone} words"
-    left = f"{one_line(label)} {probability(lowest.probabilities[label])}"
+    left = f"{one_line(label)} {format_probability(lowest.probabilities[label])}"
     if len(explanation.probabilities) == 1:
         return f"without {gone}: {left}"
     if explanation.is_exact:

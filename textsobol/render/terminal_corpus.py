@@ -19,12 +19,12 @@ _LABELS = 5
 
 
 def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
-    """Print the words and phrases that push to each label, strong and frequent ones first.
+    """Print the words and phrases that push to each label.
 
     Args:
         view: the words.
         console: where to print.
-        top: how many words, and how many phrases, for each label.
+        top: number of words, and of phrases, per label.
     """
     labels = sorted(view.predicted, key=lambda label: -view.predicted[label])[:_LABELS]
     failed = f", {view.failed:,} could not be explained" if view.failed else ""
@@ -45,5 +45,5 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
         console.print()
         console.print(table)
     console.print()
-    note = f"words and phrases of at least {view.least_texts} texts, strong and not rare first"
+    note = f"words and phrases in at least {view.least_texts} texts, by score and frequency"
     console.print(note, style="dim", highlight=False, markup=False)

@@ -1,4 +1,4 @@
-"""The data of a page: the pieces of an explanation's text, and its numbers, packed."""
+"""The data of a page: the text in pieces, sentences, and packed numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.methods import Sobol
 from textsobol.render.printable import replace_controls
-from textsobol.render.summary import MEASURES, flip_sentence, summary
+from textsobol.render.summary import MEASURES, describe_flip_set, summarise
 from textsobol.sobol.arrays import Floats
 from textsobol.text import records
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
     from textsobol.text.records import Measures, Path, Word
 
-# Names of the measures on the page; scores that are not shares of the variation are "own scores".
-MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on a scale of its own"}
+# What the measures mean; "own score" is for scores that are not shares of the variation.
+MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on its own scale"}
 _UNITS = {"logit": "log-odds", "probability": "probability"}
 _WORD = "\u2068{}\u2069"  # `replace_controls` removes these two from every text
 
@@ -30,7 +31,7 @@ _FIELDS = (
     "score", "low", "high", "total", "total_low", "total_high", "first", "first_low", "first_high",
     "effect", "effect_low", "effect_high", "stability",
 )  # fmt: skip
-# For the other of two labels, scores and effects are negated, and their ends change places.
+# For the other of two labels, scores and effects are negated, and their ends swapped.
 _OPPOSITE = [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 11, 10, 12]
 _SIGNS = np.array([-1, -1, -1, 1, 1, 1, 1, 1, 1, -1, -1, -1, 1])
 _FULL = 32767  # the integer for the scale of a field
@@ -39,37 +40,37 @@ _UNKNOWN = -32768
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of the displayed text: a word, or what is between two words.
+    """A piece of the displayed text: a word, or the text between two words.
 
     Attributes:
-        text: without control characters and changes of direction.
+        text: without control characters.
         status: of the word, or ``None`` between words.
-        kind: ``for`` or ``against`` the label, ``share`` where the score has no direction, or
-            empty where the word hardly matters.
-        strength: opacity of its colour, 0 to 1.
+        kind: ``for`` or ``against`` the label, ``share`` if scores have no direction, or empty if
+            the word hardly matters.
+        opacity: of its colour, 0 to 1.
     """
 
     text: str
     status: str | None = None
     kind: str = ""
-    strength: float = 0.0
+    opacity: float = 0.0
 
 
-def cut_texts(explanation: TextExplanation, strongest: float | None = None) -> list[list[Piece]]:
+def cut_texts(explanation: TextExplanation, highest: float | None = None) -> list[list[Piece]]:
     """Cut the one or two texts of an explanation into pieces.
 
     Args:
         explanation: what to display.
-        strongest: the score that gets the full colour; by default the explanation's highest.
+        highest: the score that gets the full colour; by default the explanation's highest.
     """
-    strongest = strongest_score(explanation) if strongest is None else strongest
-    return [list(_cut(explanation, part, strongest)) for part in range(len(explanation.texts))]
+    highest = find_highest(explanation) if highest is None else highest
+    return [list(_cut(explanation, part, highest)) for part in range(len(explanation.texts))]
 
 
-def _cut(explanation: TextExplanation, part: int, strongest: float) -> Iterator[Piece]:
+def _cut(explanation: TextExplanation, part: int, highest: float) -> Iterator[Piece]:
     characters = _clean_characters(explanation.texts[part])
-    # Shares are squares: their root makes the colour follow the size of the effect.
-    # numbers.js has the same rule, for when another label or measure is chosen.
+    # Shares are squares: their root makes the colour proportional to the effect.
+    # numbers.js has the same rule, for other labels and measures.
     power = 0.5 if is_share(explanation) else 1.0
     done = 0
     for word in explanation.words:
@@ -78,26 +79,39 @@ def _cut(explanation: TextExplanation, part: int, strongest: float) -> Iterator[
         if word.start > done:
             yield Piece("".join(characters[done : word.start]))
         score = explanation.score_of(word).score
-        strength = (abs(score) / strongest) ** power if strongest > 0 else 0.0
+        opacity = (abs(score) / highest) ** power if highest > 0 else 0.0
         direction = ("for" if score > 0 else "against") if is_signed(explanation) else "share"
-        kind = direction if strength >= 0.1 else ""
-        yield Piece("".join(characters[word.start : word.end]), word.status, kind, strength)
+        kind = direction if opacity >= 0.1 else ""
+        yield Piece("".join(characters[word.start : word.end]), word.status, kind, opacity)
         done = word.end
     if done < len(characters):
         yield Piece("".join(characters[done:]))
 
 
-def strongest_score(explanation: TextExplanation) -> float:
-    """The highest absolute score for the label that is explained."""
+def find_highest(explanation: TextExplanation) -> float:
+    """The highest absolute score for the target."""
     return max((abs(explanation.score_of(word).score) for word in explanation.words), default=0.0)
 
 
 def shows_probabilities(explanation: TextExplanation) -> bool:
-    """Whether the labels' values are probabilities; a function may return any score."""
+    """Whether labels have probabilities; a function may return any scores."""
     if explanation.settings.get("score") != "output":
         return True
     values = list(explanation.probabilities.values())
     return len(values) > 1 and min(values) >= 0 and math.isclose(sum(values), 1, abs_tol=1e-3)
+
+
+def name_method(settings: Mapping[str, Any]) -> str | None:
+    """The method and, unless scores are shares of the variance, what they are.
+
+    Example:
+        >>> name_method({"method": "occlusion", "quantity": "loss when left out"})
+        'occlusion (loss when left out)'
+    """
+    method, quantity = settings.get("method"), settings.get("quantity")
+    if quantity in (None, Sobol.quantity):  # old files have none
+        return method
+    return f"{method} ({quantity})"
 
 
 def is_signed(explanation: TextExplanation) -> bool:
@@ -106,28 +120,28 @@ def is_signed(explanation: TextExplanation) -> bool:
 
 
 def is_share(explanation: TextExplanation) -> bool:
-    """Whether scores are shares of a variance: then the total index of every word is known."""
+    """Whether scores are shares of the variance: the total index of every word is known."""
     scored = (word for word in explanation.words if word.status == "scored")
     return not any(math.isnan(explanation.score_of(word).total) for word in scored)
 
 
 def is_contrast(explanation: TextExplanation) -> bool:
-    """Whether two labels are compared: their difference has no probability."""
+    """Whether the target is a contrast of two labels, which has no probability."""
     return explanation.target not in explanation.probabilities
 
 
 def format_signed(value: float, digits: int = 3) -> str:
-    """The number with its sign; ``0`` where it rounds to that.
+    """The number with its sign; ``0`` if it rounds to 0.
 
     Example:
         >>> format_signed(0.25), format_signed(-0.25), format_signed(-0.0001)
         ('+0.250', '\u22120.250', '0')
     """
-    return records.signed(value, digits).replace("-", "\u2212")
+    return records.format_signed(value, digits).replace("-", "\u2212")
 
 
 def format_interval(explanation: TextExplanation, own: Measures) -> str:
-    """The interval of a score; empty where it is not known or has no width."""
+    """The interval of a score; empty if unknown or without width."""
     doubt = f", {own.doubt}" if own.doubt else ""  # numbers.js has the same rule
     if explanation.is_exact:
         return f"exact{doubt}"
@@ -136,43 +150,40 @@ def format_interval(explanation: TextExplanation, own: Measures) -> str:
     return f"{format_signed(own.low)} to {format_signed(own.high)}{doubt}"
 
 
-def unit_of(explanation: TextExplanation) -> str:
+def name_unit(explanation: TextExplanation) -> str:
     """The unit of effects and sums."""
     unit = _UNITS.get(explanation.settings.get("score", ""), "score")
     return f"{unit} difference" if is_contrast(explanation) else unit
 
 
-def _sums_sentence(explanation: TextExplanation) -> str | None:
-    """How the label's log-odds add up."""
+def _describe_sums(explanation: TextExplanation) -> str | None:
+    """How the target's log-odds add up, in a sentence."""
     sums = explanation.sums.get(explanation.target)
     if sums is None:
         return None
     value, baseline, additive = (round(n, 2) for n in (sums.value, sums.baseline, sums.additive))
-    # From the rounded numbers, so that those on the page add up.
+    # Of rounded numbers, so that the sum on the page is right.
     remainder = value - baseline - additive
     average, whole = (format_signed(n, 2).removeprefix("+") for n in (baseline, value))
     share = ""
-    # Far outside of 0 to 1 it is noise, as from estimators other than flip.
+    # Far outside of 0 to 1 it is noise, as estimators other than flip give.
     if explanation.settings.get("base_masks") != 1 and -0.05 < sums.additive_share < 1.05:
         alone = f"{100 * min(1.0, max(0.0, sums.additive_share)):.0f} %"
         share = f" Words on their own cause {alone} of the variation."
     return (
         f"How it adds up: {average} on average over all masks, {format_signed(additive, 2)} from "
-        f"each word's own effect, {format_signed(remainder, 2)} from words together, which makes "
-        f"{whole} ({unit_of(explanation)}).{share}"
+        f"the words' own effects, {format_signed(remainder, 2)} from interactions: {whole} "
+        f"({name_unit(explanation)}).{share}"
     )
 
 
 def make_sentences(explanation: TextExplanation) -> dict[str, list[str]]:
-    """The sentences about the target, by the CSS class of their element.
-
-    Every second piece of a sentence, from the second on, is a word of the text.
-    """
+    """The sentences about the target, by CSS class; cut so that every second piece is a word."""
     sentences = {
-        "summary": summary(explanation, _WORD.format),
-        "flip": flip_sentence(explanation, _WORD.format),
+        "summary": summarise(explanation, _WORD.format),
+        "flip": describe_flip_set(explanation, _WORD.format),
         "advice": explanation.advice,
-        "sums": _sums_sentence(explanation),
+        "sums": _describe_sums(explanation),
     }
     return {
         name: re.split("[\u2068\u2069]", text) if text else [] for name, text in sentences.items()
@@ -195,7 +206,7 @@ def clean(text: str) -> str:
 
 
 def _clean_characters(text: str) -> list[str]:
-    """What is displayed for every character; a removed one is empty, so that places stay."""
+    """What is displayed for every character; empty if removed, so that places stay the same."""
     characters = list(replace_controls(text))
     for place, character in enumerate(text):
         if character == "\r":
@@ -203,15 +214,15 @@ def _clean_characters(text: str) -> list[str]:
     return characters
 
 
-def page_data(explanation: TextExplanation, most_labels: int | None = None) -> dict[str, Any]:
-    """The data of the page's script; words are identified by their place in the text.
+def make_page_data(explanation: TextExplanation, most_labels: int | None = None) -> dict[str, Any]:
+    """The data for the page's script; words are identified by their number.
 
-    Values of labels come as pairs: a label may be called ``constructor``, which must not become
-    the key of a JavaScript object.
+    Values by label are lists of pairs: a label called ``constructor`` must not become the key of a
+    JavaScript object.
 
     Args:
         explanation: what to display.
-        most_labels: how many labels get numbers, the likeliest first; by default all.
+        most_labels: how many of the likeliest labels get numbers; by default all.
     """
     ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
     likeliest = [label for label, _ in ranked if label in explanation.targets][:most_labels]
@@ -224,7 +235,7 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
         "labels": [[clean(name), value] for name, value in labels],
         "label": clean(explanation.target),
         "prediction": clean(explanation.prediction),
-        "unit": unit_of(explanation),
+        "unit": name_unit(explanation),
         "method": explanation.settings.get("method", ""),
         "isShare": is_share(explanation),
         "isExact": explanation.is_exact,
@@ -247,11 +258,11 @@ def page_data(explanation: TextExplanation, most_labels: int | None = None) -> d
             ]
             for pair in explanation.pairs
         ],
-        "path": None if path is None else _path_data(explanation, path, likeliest),
+        "path": None if path is None else _pack_path(explanation, path, likeliest),
     }
 
 
-def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) -> dict[str, Any]:
+def _pack_path(explanation: TextExplanation, path: Path, labels: Sequence[str]) -> dict[str, Any]:
     """The steps of the path, with the probabilities of the labels that can be selected."""
     known = explanation.probabilities
     labels = [label for label in dict.fromkeys([path.label, *labels]) if label in known]
@@ -270,7 +281,7 @@ def _path_data(explanation: TextExplanation, path: Path, labels: Sequence[str]) 
 
 
 def _pack_labels(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]]:
-    """Packed numbers by label, or the name of the label of which they are the opposite."""
+    """Packed numbers by label, or the name of the label whose numbers are the opposite."""
     values = [
         np.array([[getattr(word.scores[label], name) for word in words] for name in _FIELDS])
         for label in labels
@@ -286,8 +297,8 @@ def _pack_labels(words: Sequence[Word], labels: Sequence[str]) -> list[list[Any]
 def _pack(values: Floats) -> dict[str, Any]:
     """Pack the numbers of a label into 16-bit integers: a report of 500 texts has a million.
 
-    Every field has its own scale, so that small numbers keep their order; the scale of a field
-    without values is ``None``, and it takes no space.
+    Every field has its own scale, so that small numbers keep their order. A field without values
+    has the scale ``None`` and takes no space.
     """
     known = np.isfinite(values)
     scales = np.abs(np.where(known, values, 0.0)).max(axis=1, initial=0.0)
@@ -301,5 +312,5 @@ def _pack(values: Floats) -> dict[str, Any]:
 
 
 def finite_or_none(value: float) -> float | None:
-    """The number, or ``None`` where JSON has none: NaN and infinities."""
+    """The number, or ``None`` for NaN and infinities, which JSON does not have."""
     return value if math.isfinite(value) else None

@@ -1,9 +1,9 @@
-"""Searches for the words that change a prediction: the path, the flip set, coarse to fine."""
+"""Searches for the words that change a prediction: screening, the path, the flip set."""
 
 from textsobol.search.budget import BaseMasks, DividedBudget, divide_base_masks, divide_budget
-from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
 from textsobol.search.flip_set import FlipSet, find_flip_set, find_smallest_flip_set
-from textsobol.search.path import DEPTH, complete_search_passes, search_path
+from textsobol.search.path import DEPTH, count_search_passes, search_path
+from textsobol.search.screening import build_hierarchy, choose_units
 
 __all__ = [
     "DEPTH",
@@ -12,7 +12,7 @@ __all__ = [
     "FlipSet",
     "build_hierarchy",
     "choose_units",
-    "complete_search_passes",
+    "count_search_passes",
     "divide_base_masks",
     "divide_budget",
     "find_flip_set",

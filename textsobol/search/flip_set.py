@@ -1,8 +1,8 @@
 """The flip set: a short set of features whose deletion changes the prediction.
 
-It is irreducible when the prediction returns as soon as any one of them is put back. Both functions
-ask for a margin: how far the predicted label is ahead of the best other one, for example in
-log-odds. Below 0 the prediction has changed; a tie keeps it.
+It is irreducible if putting any one of them back restores the prediction. Both functions need
+margins: how far the predicted label is ahead of the best other one, for example in log-odds. Below
+0 the prediction has changed; a tie keeps it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from textsobol.steps import Steps
 class FlipSet:
     """Features whose deletion changes the prediction, in the order of deletion.
 
-    ``is_irreducible``: it was verified that the prediction returns when any one is put back.
+    ``is_irreducible``: checked that putting any one back restores the prediction.
     """
 
     features: tuple[int, ...]
@@ -28,30 +28,30 @@ class FlipSet:
 
 
 def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps[FlipSet | None]:
-    """The shortest start of a path that changes the prediction, without features it does not need.
+    """Reduce the shortest start of a path that changes the prediction to the features it needs.
 
     Each feature that may not be needed is put back alone. Of those that are not needed, the one
-    that leaves the lowest margin stays back, and the others are tried again. A needed feature is
-    tried again only at the end, for it is usually still needed when another one was put back.
+    that leaves the lowest margin is put back for good, and the others are tried again. A needed
+    feature is usually still needed then, and is tried again only at the end.
 
-    Yields masks ``(masks, features)`` and is sent margins ``(masks,)``, below 0 where the
-    prediction has changed: all masks along the path first, which a search has scored.
+    Yields masks ``(masks, features)`` and is sent margins ``(masks,)``. The first masks are those
+    along the path, which the search has scored already.
 
     Args:
         path: features in the order of their deletion.
         n_features: number of features.
-        passes: masks that may be scored beside those along the path.
+        passes: masks that may be scored besides those along the path.
 
     Returns:
-        The flip set, or ``None`` where no start of the path changes the prediction.
+        The flip set, or ``None`` if no start of the path changes the prediction.
 
     Example:
         The prediction holds as long as the first two features or the third are there:
 
         >>> def margin(masks):
         ...     return np.where(masks[:, :2].all(axis=1) | masks[:, 2], 1.0, -1.0)
-        >>> from textsobol.driver import answer_by
-        >>> answer_by(margin, find_flip_set([0, 1, 2], 3, passes=10))
+        >>> from textsobol.driver import run_with
+        >>> run_with(margin, find_flip_set([0, 1, 2], 3, passes=10))
         FlipSet(features=(1, 2), is_irreducible=True)
     """
     along = _masks_along(path, n_features)
@@ -80,14 +80,12 @@ def find_flip_set(path: Sequence[int], n_features: int, *, passes: int) -> Steps
 def find_smallest_flip_set(
     masks: Array, margins: Floats, sizes: Integers | None = None
 ) -> FlipSet | None:
-    """The smallest of all flip sets, from the margins of all 2^d masks.
-
-    Of several that are equally small, the one with the lowest margin.
+    """The smallest flip set, from the margins of all 2^d masks; of several, the lowest margin.
 
     Args:
         masks: all masks ``(2^features, features)``, in any order.
-        margins: their margins ``(2^features,)``, below 0 where the prediction has changed.
-        sizes: size of each feature ``(features,)``, where some are groups; 1 by default.
+        margins: their margins ``(2^features,)``.
+        sizes: number of words of each feature ``(features,)``, if some are groups; by default 1.
 
     Example:
         >>> masks = np.array([[1, 1], [0, 1], [1, 0], [0, 0]], dtype=bool)
@@ -103,7 +101,7 @@ def find_smallest_flip_set(
 
 
 def _masks_along(path: Sequence[int], n_features: int) -> Array:
-    """The mask of the whole input, then those after 1, 2, ... deletions."""
+    """The masks after 0, 1, 2, ... deletions."""
     masks = np.ones((len(path) + 1, n_features), dtype=bool)
     for n_deleted, feature in enumerate(path, start=1):
         masks[n_deleted:, feature] = False
@@ -111,7 +109,7 @@ def _masks_along(path: Sequence[int], n_features: int) -> Array:
 
 
 def _with_each_back(absent: Integers, features: Integers, n_features: int) -> Array:
-    """The mask without ``absent``, with one of ``features`` back in every mask."""
+    """Masks without ``absent``, each with one of ``features`` put back."""
     masks = np.ones((len(features), n_features), dtype=bool)
     masks[:, absent] = False
     masks[np.arange(len(features)), features] = True

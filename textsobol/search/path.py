@@ -1,9 +1,9 @@
-"""The path: in which order to delete features so that the score of a label falls soonest.
+"""The path: the order of deletions that lowers the score of a label fastest.
 
-A complete greedy search scores every feature that is left after every deletion. This search starts
-from the effects that the base masks of the Sobol indices show, and at most steps scores only the
-most promising features. At a few steps it scores all that are left: a feature that others hide
-shows only when they are deleted. A path never changes an index.
+A complete greedy search scores all remaining features after every deletion. This search starts from
+the effects measured for the Sobol indices, and at most steps scores only the most promising
+features. At a few steps it scores all that are left, because some features only matter once others
+are deleted. A path never changes an index.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from textsobol.steps import Steps
 
 # benchmarks/imdb/NOTES.md says how these numbers were chosen.
 DEPTH = 20  # deletions
-_WEIGHT = 0.55  # of the drop just seen in an estimate; the rest is what was known before
-_FULL_PART = 0.6  # of the passes, for steps that score all features
-_FULL_UNTIL = 0.8  # of the deletions; later nothing needs to be found any more
-_ROUNDING = 1e-12  # of the strongest effect
+_WEIGHT = 0.55  # of the latest drop in an estimate; the rest is the previous estimate
+_FULL_PART = 0.6  # of the passes go to steps that score all features
+_FULL_UNTIL = 0.8  # of the deletions; later steps do not score all features
+_ROUNDING = 1e-12  # of the largest effect
 
 
 def search_path(
@@ -36,9 +36,9 @@ def search_path(
 
     Args:
         effects: mean effects ``(features,)`` over base masks.
-        spreads: standard deviations ``(features,)`` of these effects over base masks. A feature
-            whose effect depends on the others is scored sooner than its mean effect says.
-        passes: masks that may be scored, beside that of the whole input.
+        spreads: standard deviations ``(features,)`` of these effects over base masks. Features
+            whose effect depends on others are scored sooner than their mean effect alone suggests.
+        passes: masks that may be scored, besides the whole input.
         depth: most deletions.
 
     Example:
@@ -46,8 +46,8 @@ def search_path(
 
         >>> def score(masks):
         ...     return np.maximum(2.0 * masks[:, 0], 1.8 * masks[:, 1]) + 0.1 * masks[:, 2]
-        >>> from textsobol.driver import answer_by
-        >>> answer_by(score, search_path(np.array([1.1, 0.9, 0.1, 0.0]), passes=20))
+        >>> from textsobol.driver import run_with
+        >>> run_with(score, search_path(np.array([1.1, 0.9, 0.1, 0.0]), passes=20))
         [0, 1, 2]
     """
     estimates = np.array(effects, dtype=float)
@@ -88,23 +88,23 @@ def search_path(
 
 
 def choose_full_steps(passes: int, n_features: int, depth: int = DEPTH) -> frozenset[int]:
-    """The steps at which a search scores all features that are left: all, or some evenly spread.
+    """The steps that score all remaining features: every step, or some, evenly spread.
 
     Example:
         >>> [sorted(choose_full_steps(passes, 100)) for passes in (100, 300, 500, 800)]
         [[], [8], [3, 8, 13], [2, 6, 10, 14]]
     """
-    if passes >= complete_search_passes(n_features, depth):
+    if passes >= count_search_passes(n_features, depth):
         return frozenset(range(depth))
     n_full = min(depth, int(_FULL_PART * passes / n_features))
     return frozenset(round(_FULL_UNTIL * depth * (k + 0.5) / n_full) for k in range(n_full))
 
 
-def complete_search_passes(n_features: int, depth: int = DEPTH) -> int:
-    """Forward passes of a greedy search that scores all features left at every step.
+def count_search_passes(n_features: int, depth: int = DEPTH) -> int:
+    """Forward passes of a greedy search that scores all remaining features at every step.
 
     Example:
-        >>> complete_search_passes(100, depth=3)
+        >>> count_search_passes(100, depth=3)
         297
     """
     depth = min(depth, n_features)
@@ -114,7 +114,7 @@ def complete_search_passes(n_features: int, depth: int = DEPTH) -> int:
 def _count_candidates(
     passes: int, n_features: int, step: int, n_steps: int, full_steps: frozenset[int]
 ) -> int:
-    """How many features a step scores, so that the passes last for ``n_steps`` steps from here."""
+    """How many features a step scores, so that the passes last for ``n_steps`` more steps."""
     if step in full_steps:
         return passes
     later = [full for full in full_steps if full > step]

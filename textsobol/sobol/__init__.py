@@ -1,9 +1,9 @@
 """Sobol' indices of any black box on masks: exact where possible, with intervals.
 
-Only numpy and scipy are needed here; nothing in this package knows of text, images or
-torch. The modules read as the data flows: `config`, `designs`, `masks`, `black_box`; the
-estimators `flip`, `exact` and `pick_freeze` with their errors (`uncertainty`, `moderated`), which
-`estimators` runs (in rounds: `stopping`); `scores`, `result`; `api` is the way in.
+Needs only numpy and scipy, and knows nothing of text, images or torch. `api` is the entry point. In
+the order of the data: `config`, `designs`, `masks`, `black_box`; the estimators `flip`, `exact` and
+`pick_freeze` with their errors (`uncertainty`, `moderated`), run by `estimators` (in rounds:
+`stopping`); `scores`, `result`.
 """
 
 from textsobol.sobol.api import sobol_indices, sobol_steps

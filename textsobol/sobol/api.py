@@ -1,4 +1,4 @@
-"""One way in: `sobol_indices` makes a config, asks for scores and estimates the indices."""
+"""The entry point: `sobol_indices` checks the settings, scores masks and estimates the indices."""
 
 # Signatures keep short names in help().
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from textsobol import __version__
 from textsobol.driver import run
 from textsobol.errors import ConstantScoreWarning, UnstableTopWarning, warn
-from textsobol.ledger import mask_keys
+from textsobol.ledger import hash_masks
 from textsobol.sobol.arrays import Array, BlackBox, Floats, Integers
 from textsobol.sobol.black_box import BlackBoxModel
 from textsobol.sobol.checks import Pairs
@@ -48,11 +48,11 @@ def sobol_indices(
     batch_masks: int | None = None,
     progress: Progress | None = None,
 ) -> SobolIndices:
-    """Share out the variance of a black box's score among its features.
+    """Sobol' indices: the share of each feature in the variance of a black box's score.
 
     Features are present (1) or absent (0), independently, each present with probability
-    ``keep``. The first-order index of a feature is the share of the score's variance that
-    it causes alone, its total index the share that it has a part in.
+    ``keep``. The first-order index of a feature is the share of the variance that it causes
+    alone; its total index is the share that involves it, alone or with others.
 
     Args:
         black_box: maps masks ``(masks, features)`` to scores ``(masks,)`` or ``(masks, labels)``.
@@ -60,7 +60,7 @@ def sobol_indices(
             must always get the same score: switch dropout off.
         n_features: number of features d.
         estimator: ``flip`` scores N(d + 1) masks and suits binary ones; ``exact`` scores all
-            2^d masks; ``auto`` takes ``exact`` where that fits the budget (or, without one,
+            2^d masks; ``auto`` uses ``exact`` if that fits the budget (or, without one,
             the default 32 base masks) and ``flip`` otherwise. ``jansen`` is the paper's,
             N(d + 2) masks; it and ``saltelli``, ``homma``, ``janon`` and ``glen`` also take
             real-valued masks.
@@ -68,42 +68,39 @@ def sobol_indices(
             masks), ``sobol`` (default for real-valued masks), ``sobol-unscrambled`` (the one
             of the paper's code) or ``halton``.
         keep: probability that a feature is present, or ``None`` for real-valued masks.
-        budget: forward passes allowed; never exceeded. As many base masks are used as it
-            buys, the first ones of the design. A repeated mask is scored once, so that
-            fewer passes may be made.
-        base_masks: number of base masks N, at most; 32 without it and without ``budget``.
+        budget: forward passes allowed; never exceeded. It buys the first base masks of the
+            design, as many as fit. Repeated masks are scored once, which may save passes.
+        base_masks: most base masks N; 32 if neither it nor ``budget`` is given.
         seed: 0 or more; the same seed gives the same result, bit for bit, for any ``batch_masks``.
         sign: sign of ``signed``: ``mean`` takes the sign of the mean effect (plus where
             effects cancel out), ``occlusion`` that of removing the feature from the full input
             (the paper's; d + 1 more masks), ``None`` leaves it unsigned.
-        groups: group number of every feature ``(features,)``; indices are then those of the
-            groups.
+        groups: group number of every feature ``(features,)``; indices are then of groups.
         members: ``together``: a group is present or absent as a whole, like a sentence that
             is deleted. ``independent``: members are masked one by one, and a group's index
             is the share of variance of all its members (not with ``flip``).
         pairs: pairs of features to analyse, or a number k for all pairs of the k features
             with the highest total index for any label (``flip``: one more mask for each pair
             and base mask).
-        precision: go on until the features with the highest total index are the same ones in
-            this share of bootstrap resamples of the base masks, for every label; for example
-            0.95 (``flip``, ``auto``). Base masks come in rounds, 8 at first, and features that
-            surely are not on top are not flipped any more. ``budget`` or ``base_masks``, by
-            default the passes of 64 base masks, end it in any case, with a warning.
-        stable_top: number of features that ``precision`` is about. Features with an index of 0
-            do not count.
-        leader_masks: further base masks, in which only the leading features are flipped: the
-            18 % (10 at least) that have changed the score most in the others (``flip``). Cheaper
+        precision: add base masks until the features with the highest total index are the same
+            ones in this fraction of bootstrap resamples, for every label; for example 0.95
+            (``flip``, ``auto``). Base masks come in rounds, 8 at first; features that surely are
+            not on top are no longer flipped. ``budget`` or ``base_masks``, by default the passes
+            of 64 base masks, is the limit; reaching it gives a warning.
+        stable_top: number of top features for ``precision``; features with index 0 do not count.
+        leader_masks: further base masks in which only the leaders are flipped: the 18 % of
+            features (at least 10) that changed the score most in the others (``flip``). Cheaper
             than flipping all, and as good for the features that matter.
-        batch_masks: most masks given to the black box in one call.
-        progress: called with (masks done, masks planned) as the work goes on.
+        batch_masks: most masks per call of the black box.
+        progress: called with (masks done, masks planned).
 
     Returns:
-        Indices with standard errors, intervals, and what they cost.
+        Indices with standard errors, intervals and their cost.
 
     Raises:
-        ValueError: when a setting is out of range; it says what would be right.
-        BlackBoxError: when the black box raises, or returns a wrong shape or scores that
-            are not finite.
+        ValueError: if a setting is out of range; it says what would be right.
+        BlackBoxError: if the black box raises, or returns a wrong shape or scores that are not
+            finite.
 
     Example:
         The first feature decides, the other two only matter together:
@@ -136,17 +133,17 @@ def sobol_indices(
     )
     model = BlackBoxModel(black_box, n_features, budget=budget, batch_masks=batch_masks)
     steps = translate(sobol_steps(config), lambda masks: Ask(model, masks), model.answer)
-    return run(steps, _count_progress(config, progress))
+    return run(steps, _make_tick(config, progress))
 
 
 def sobol_steps(config: Config, *, warns_of_constant: bool = True) -> Steps[SobolIndices]:
-    """The same, as a generator: yields masks, is sent their scores, and returns the indices.
+    """`sobol_indices` as a generator: yields masks, is sent their scores, returns the indices.
 
-    Scores are ``(masks,)`` or ``(masks, labels)``, as a black box gives them.
+    Scores are ``(masks,)`` or ``(masks, labels)``.
 
     Args:
         config: see `make_config`.
-        warns_of_constant: whether to warn of a label whose score never changed.
+        warns_of_constant: whether to warn if the score of a label never changed.
     """
     counter = _Counter()
     steps = counter.count(_analyse(config))
@@ -161,7 +158,7 @@ def sobol_steps(config: Config, *, warns_of_constant: bool = True) -> Steps[Sobo
     return make_result(
         found.scores,
         found.estimate,
-        _settings(config, found.n_base),
+        _record_settings(config, found.n_base),
         counts=(counter.n_masks, counter.n_distinct),
         is_scalar=counter.is_scalar,
         removal=removal,
@@ -176,8 +173,8 @@ def _analyse(config: Config) -> Steps[tuple[Analysis, Floats | None]]:
     return found, (yield from score_removals(config))
 
 
-def _count_progress(config: Config, progress: Progress | None) -> Callable[[int], None]:
-    """A function that counts the masks that are done, and reports them."""
+def _make_tick(config: Config, progress: Progress | None) -> Callable[[int], None]:
+    """Make a function that counts masks and reports the progress."""
     done = 0
 
     def tick(n_masks: int) -> None:
@@ -202,11 +199,11 @@ class _Counter:
         return len(np.unique(np.concatenate(self._hashes)))
 
     def count(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps, counted; they are always sent scores ``(masks, labels)``."""
+        """Count the masks of a generator, and always send it scores ``(masks, labels)``."""
 
         def count_masks(masks: Array) -> Array:
             self.n_masks += len(masks)
-            self._hashes.append(np.array([hash(key) for key in mask_keys(masks)], dtype=np.int64))
+            self._hashes.append(np.array([hash(key) for key in hash_masks(masks)], dtype=np.int64))
             return masks
 
         def add_label_axis(scores: Floats) -> Floats:
@@ -241,7 +238,7 @@ def _warn_of_unstable_top(config: Config, found: Analysis) -> None:
     )
 
 
-def _settings(config: Config, n_base: int) -> Settings:
+def _record_settings(config: Config, n_base: int) -> Settings:
     pairs = None if config.pairs is None else tuple((i, k) for i, k in config.pairs.tolist())
     return Settings(
         n_features=config.n_features,

@@ -1,4 +1,4 @@
-"""A user's black box, as the driver sees a model: masks in batches to scores, checked."""
+"""A user's black box as a masked model: checks its scores and calls it in batches."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import numpy as np
 from textsobol.errors import BlackBoxError
 from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, BlackBox, Floats
-from textsobol.sobol.masks import masks_per_piece
+from textsobol.sobol.masks import count_masks_per_piece
 from textsobol.steps import Forwarded, Tick
 
 _WANTED = "one score per mask, as an array of real numbers (masks,) or (masks, labels)"
 
 
 class BlackBoxModel:
-    """A function of masks, seen as a masked model.
-
-    What it answers does not depend on ``batch_masks``.
+    """A function of masks as a masked model; ``batch_masks`` does not change the results.
 
     Args:
         black_box: masks ``(masks, features)`` to scores ``(masks,)`` or ``(masks, labels)``.
         n_features: number of columns of the masks.
-        budget: forward passes allowed in all, or ``None``.
-        batch_masks: most masks of one call; by default about a million cells.
+        budget: forward passes allowed, or ``None``.
+        batch_masks: most masks per call; by default about a million cells.
     """
 
     def __init__(
@@ -41,7 +39,7 @@ class BlackBoxModel:
         self.n_features = n_features
         self.ledger = Ledger(budget=budget)
         self._black_box = black_box
-        self._batch_masks = batch_masks or masks_per_piece(n_features)
+        self._batch_masks = batch_masks or count_masks_per_piece(n_features)
         self._n_scored = 0
         self.is_scalar: bool | None = None
         """Whether the black box gives one score per mask, without a label axis."""
@@ -56,7 +54,7 @@ class BlackBoxModel:
         return mask_keys
 
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """The same error: its mask says it all."""
+        """The error as it is: it has the mask."""
         return error
 
     def engine(self, masks: Sequence[Any], tick: Tick) -> Forwarded:
@@ -70,7 +68,7 @@ class BlackBoxModel:
         return Forwarded(np.concatenate(scores))
 
     def answer(self, scores: Floats) -> Floats:
-        """Scores with a label axis only where the black box gives one."""
+        """Drop the label axis if the black box has none."""
         return scores[:, 0] if self.is_scalar else scores
 
     def _score_batch(self, batch: Array) -> Floats:
@@ -79,7 +77,7 @@ class BlackBoxModel:
         try:
             returned = self._black_box(batch)
         except BlackBoxError:
-            raise  # of a model within this one, which has named the mask
+            raise  # from a model inside this one; it has the mask
         except Exception as error:
             raise BlackBoxError(
                 f"the black box failed on {which}: {type(error).__name__}: {error}", batch[0]
@@ -91,8 +89,8 @@ class BlackBoxModel:
             self.is_scalar, self._n_labels = is_scalar, scores.shape[1]
         elif is_scalar != self.is_scalar or scores.shape[1] != self._n_labels:
             raise BlackBoxError(
-                f"the black box returned another number of labels for {which} than before; "
-                f"it must return {_WANTED}, always the same labels",
+                f"the black box returned a different number of labels for {which} than before; "
+                f"it must return {_WANTED}, always with the same labels",
                 batch[0],
             )
         if not np.isfinite(scores).all():
@@ -130,7 +128,7 @@ def _as_scores(returned: Any, batch: Array, which: str) -> Floats:
 
 
 def _describe_type(returned: object) -> str:
-    """A few words on what a black box returned instead of numbers."""
+    """Describe what a black box returned instead of numbers."""
     name = type(returned).__name__
     if isinstance(returned, list | tuple) and len(returned) > 0:
         return f"a {name} of {type(returned[0]).__name__}"

@@ -1,4 +1,4 @@
-"""Checks of single settings, each with an error that says what would be right."""
+"""Checks of settings; errors say what would be right."""
 
 import operator
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ def check_precision(precision: float | None) -> None:
 
 
 def check_least(name: str, number: int, least: int) -> None:
-    """Refuse what is not a whole number, or below the least, 0 or 1."""
+    """Refuse anything but a whole number of at least ``least``, 0 or 1."""
     if check_whole(name, number) < least:
         raise ValueError(f"{name}={number}: must be {'0 or more' if least == 0 else 'at least 1'}")
 
 
 def check_whole(name: str, value: object) -> int:
-    """The whole number that a value is."""
+    """Convert a value to an int, or raise."""
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -44,7 +44,7 @@ def require(value: str | None, known: Sequence[str | None], what: str) -> None:
 
 
 def check_groups(groups: ArrayLike | None, n_features: int) -> Integers:
-    """The group of each feature ``(features,)``; its own number without groups."""
+    """The group of each feature ``(features,)``; without groups, its own number."""
     if groups is None:
         return np.arange(n_features)
     wanted = f"groups must be {n_features} whole numbers, the group of each feature, from 0"
@@ -60,7 +60,7 @@ def check_groups(groups: ArrayLike | None, n_features: int) -> Integers:
 
 
 def check_pairs(pairs: Pairs | None, n_indices: int) -> tuple[Integers | None, int]:
-    """The pairs as an array, or the number of top features whose pairs are wanted."""
+    """The pairs as an array, or the number of top features to pair."""
     if pairs is None:
         return None, 0
     if isinstance(pairs, int | np.integer):

@@ -1,4 +1,4 @@
-"""What will be scored: checks settings and counts masks before any are made."""
+"""The checked settings of an analysis, and how many masks it will score."""
 
 import math
 from dataclasses import dataclass, replace
@@ -30,20 +30,20 @@ MOST_EXACT_FEATURES = 20  # a million masks
 
 @dataclass(frozen=True)
 class Config:
-    """A checked analysis: what will be scored, and how.
+    """Checked settings: what will be scored, and how.
 
     Attributes are the arguments of `sobol_indices`, except:
 
     Attributes:
-        groups: group of each feature ``(n_features,)``; its own number when there are none.
-        is_grouped: whether groups were asked for.
+        groups: group of each feature ``(n_features,)``; without groups, its own number.
+        is_grouped: whether groups were given.
         estimator: never ``auto``.
         design: ``None`` for ``exact``.
-        n_base: number of base masks N; 0 for ``exact``. With a ``precision``, what the passes buy
-            as long as every feature is flipped.
-        most_base: most base masks, with a ``precision``; ``None`` for as many as the passes buy.
-        pairs: the pairs asked for ``(pairs, 2)``, or ``None``.
-        top_pairs: number of top features whose pairs are asked for, or 0.
+        n_base: number of base masks N; 0 for ``exact``. With ``precision``, the number if every
+            feature is flipped in all of them.
+        most_base: with ``precision``, most base masks; ``None`` for as many as the passes buy.
+        pairs: the requested pairs ``(pairs, 2)``, or ``None``.
+        top_pairs: number of top features whose pairs are analysed, or 0.
     """
 
     n_features: int
@@ -66,12 +66,12 @@ class Config:
 
     @property
     def n_indices(self) -> int:
-        """Number of features, or of groups when there are groups."""
+        """Number of features, or of groups."""
         return int(self.groups.max()) + 1
 
     @property
     def units(self) -> Integers:
-        """The unit of each feature: what is present or absent on its own ``(n_features,)``."""
+        """The unit of each feature ``(n_features,)``; features of a unit are masked as one."""
         return np.arange(self.n_features) if self.members == "independent" else self.groups
 
     @property
@@ -93,14 +93,14 @@ class Config:
 
     @property
     def passes_per_base_mask(self) -> int:
-        """Forward passes that every base mask costs."""
+        """Forward passes per base mask."""
         if self.estimator == "flip":
             return 1 + self.n_units + self.n_pairs
         return 2 + self.n_indices
 
     @property
     def extra_masks(self) -> int:
-        """Masks for the sign and for leaders, beside base masks with all flips."""
+        """Masks for the sign and for leaders, besides base masks with all flips."""
         for_sign = 1 + self.n_indices if self.sign == "occlusion" else 0
         return for_sign + self.leader_masks * (1 + count_leaders(self.n_units))
 
@@ -113,7 +113,7 @@ class Config:
 
     @property
     def default_base(self) -> int:
-        """Number of base masks without ``base_masks`` and ``budget``."""
+        """Base masks if neither ``base_masks`` nor ``budget`` is given."""
         return DEFAULT_BASE_MASKS if self.precision is None else DEFAULT_BASE_MASKS_FOR_PRECISION
 
     @property
@@ -141,7 +141,7 @@ def make_config(
     stable_top: int = 5,
     leader_masks: int = 0,
 ) -> Config:
-    """Check the settings, resolve ``auto`` and find how many base masks the budget buys."""
+    """Check the settings, resolve ``auto`` and count the base masks that the budget buys."""
     n_features = check_whole("n_features", n_features)
     if n_features < 1:
         raise ValueError(f"n_features={n_features}: there must be at least 1 feature")
@@ -180,19 +180,19 @@ def make_config(
         stable_top=stable_top,
     )
     if estimator == "auto":
-        config = replace(config, estimator=_best_estimator(config, base_masks))
+        config = replace(config, estimator=_choose_estimator(config, base_masks))
         if config.estimator == "exact":
             config, base_masks = replace(config, design=None), None
     _check_estimator(config, base_masks)
     if config.estimator == "exact":
         _check_exact(config)
         return config
-    config = replace(config, design=config.design or _default_design(config))
-    return replace(config, n_base=_affordable_base(config, base_masks), most_base=base_masks)
+    config = replace(config, design=config.design or _choose_design(config))
+    return replace(config, n_base=_count_base_masks(config, base_masks), most_base=base_masks)
 
 
 def count_leaders(n_features: int) -> int:
-    """How many features lead: 18 %, but at least 10.
+    """Number of leaders: 18 % of the features, at least 10.
 
     Example:
         >>> count_leaders(6), count_leaders(40), count_leaders(200)
@@ -202,19 +202,18 @@ def count_leaders(n_features: int) -> int:
 
 
 def presence_variance(keep: float | None) -> float:
-    """Variance of one column of the masks: p q, or that of a uniform number."""
+    """Variance of one column of the masks: p q, or 1/12 for real values."""
     return 1 / 12 if keep is None else keep * (1 - keep)
 
 
-def _default_design(config: Config) -> str:
+def _choose_design(config: Config) -> str:
     if config.keep is None:
         return "sobol"
-    # Pick-freeze estimators take the variance of independent masks, which those of a balanced
-    # design are not.
+    # Pick-freeze estimators assume independent masks; those of a balanced design are not.
     return "latin" if config.estimator == "flip" else "random"
 
 
-def _best_estimator(config: Config, base_masks: int | None) -> str:
+def _choose_estimator(config: Config, base_masks: int | None) -> str:
     """``exact`` when all masks cost no more than the sampling would, else the best sampler."""
     if config.keep is None:
         return "jansen"
@@ -227,7 +226,7 @@ def _best_estimator(config: Config, base_masks: int | None) -> str:
 
 
 def _check_estimator(config: Config, base_masks: int | None) -> None:
-    """Refuse settings that an estimator cannot honour."""
+    """Refuse settings that the estimator does not support."""
     name = config.estimator
     is_flip, is_exact, is_pick_freeze = name == "flip", name == "exact", name in PICK_FREEZE
     is_independent = config.members == "independent"
@@ -272,7 +271,7 @@ def _check_exact(config: Config) -> None:
         )
 
 
-def _affordable_base(config: Config, base_masks: int | None) -> int:
+def _count_base_masks(config: Config, base_masks: int | None) -> int:
     least = 1 if config.estimator == "flip" else 2
     if base_masks is not None and base_masks < least:
         raise ValueError(
@@ -295,6 +294,6 @@ def _affordable_base(config: Config, base_masks: int | None) -> int:
     return min(base_masks or affordable, affordable)
 
 
-def pairs_among(features: Integers) -> Integers:
+def list_pairs(features: Integers) -> Integers:
     """All pairs of the given features ``(pairs, 2)``."""
     return np.array(list(combinations(features.tolist(), 2)), dtype=np.int64)

@@ -1,6 +1,6 @@
 """Base masks: quasi-random points of the unit cube, as they are or thresholded to 0 and 1.
 
-A design can always be continued: its first masks do not depend on how many are asked for.
+A design can always be continued: its first masks do not depend on how many are taken.
 """
 
 import math
@@ -51,12 +51,12 @@ class Design:
         rng = np.random.default_rng(seed)
         self._keep = keep
         self.block_size = 1
-        """Masks of a whole block."""
+        """Masks per block."""
         self._n_taken = 0
         self._left_over = np.empty((0, n_columns))
         self._draw: Callable[[int], Floats]
         if name == "latin":
-            self.block_size = latin_block_size(keep)
+            self.block_size = choose_block_size(keep)
             own = rng.spawn(1)[0]  # as scipy's engines do
             self._draw = lambda n: _latin_hypercube(n, n_columns, own)
         elif name == "random":
@@ -65,18 +65,17 @@ class Design:
             self._start_sequence(name, n_columns, rng)
 
     def _start_sequence(self, name: str, n_columns: int, rng: np.random.Generator) -> None:
-        """The sequences of scipy, whose import takes half a second."""
+        """Start one of scipy's sequences; importing them takes half a second."""
         from scipy.stats import qmc
 
         if name.startswith("sobol"):
             if n_columns > qmc.Sobol.MAXDIM:
                 raise ValueError(
-                    f"the sobol design has at most {qmc.Sobol.MAXDIM} columns, {n_columns} are "
-                    f"needed; use design='latin'"
+                    f"the sobol design has at most {qmc.Sobol.MAXDIM} columns, not {n_columns}; "
+                    f"use design='latin'"
                 )
             sequence = qmc.Sobol(n_columns, scramble=name == "sobol", rng=rng)
-            # scipy warns when the first draw is not a power of two, although a later
-            # one may be of any size: start with one point.
+            # scipy warns if the first draw, but not a later one, is not a power of two.
             self._left_over = sequence.random(1)
             self._draw = sequence.random
         else:
@@ -85,8 +84,8 @@ class Design:
     def take(self, n_masks: int) -> tuple[Array, Integers]:
         """The next masks ``(n_masks, columns)`` and the number of each mask's block.
 
-        Masks of different blocks are independent of each other (for ``sobol`` and
-        ``halton``, as is customary, every mask is treated as a block of its own).
+        Masks of different blocks are independent. For ``sobol`` and ``halton``, every mask counts
+        as a block of its own, as is customary.
         """
         pieces = [self._left_over]
         missing = n_masks - len(self._left_over)
@@ -113,7 +112,7 @@ def check_keep(keep: float | None) -> None:
 def _latin_hypercube(n_points: int, n_columns: int, rng: np.random.Generator) -> Floats:
     """One point in each of n strata of every column, in random order.
 
-    What `scipy.stats.qmc.LatinHypercube` draws, bit for bit, without its import.
+    The same points as `scipy.stats.qmc.LatinHypercube`, bit for bit, without its import.
     """
     inside = rng.uniform(size=(n_points, n_columns))
     strata = np.tile(np.arange(1, n_points + 1), (n_columns, 1))
@@ -122,21 +121,21 @@ def _latin_hypercube(n_points: int, n_columns: int, rng: np.random.Generator) ->
     return np.asarray((strata.T - inside) / n_points)
 
 
-def latin_block_size(keep: float | None) -> int:
-    """The fewest masks in which a column can be balanced, since errors come from blocks.
+def choose_block_size(keep: float | None) -> int:
+    """The fewest masks in which a column can be balanced.
 
-    At least four: two masks would be each other's complement, and the part of a score that is
-    equal for a mask and its complement would be measured once instead of twice.
+    At least four: two masks would be each other's complement, and would measure the part of a score
+    that is equal for both only once.
     """
     rarest = 0.5 if keep is None else min(keep, 1 - keep)
     return min(max(4, math.ceil(1 / rarest - 1e-9)), 64)
 
 
 def count_aliased_columns(masks: Array) -> int:
-    """How many columns of masks repeat an earlier one or its complement.
+    """Count the columns that repeat an earlier one or its complement.
 
     Thresholding a Sobol' sequence at 0.5 keeps one bit of each coordinate, and scrambling
-    only flips that bit, so that columns coincide when masks are few. The effects of two such
+    only flips that bit, so that columns coincide if there are few masks. The effects of two such
     features cannot be separated.
 
     Example:
@@ -149,13 +148,13 @@ def count_aliased_columns(masks: Array) -> int:
 
 
 def warn_if_aliased(masks: Array) -> None:
-    """Warn when columns of a thresholded Sobol' design coincide."""
+    """Warn if columns of a thresholded Sobol' design coincide."""
     repeats = count_aliased_columns(masks)
     if repeats:
         n_masks, n_columns = masks.shape
         warn(
-            f"the thresholded sobol design has coinciding columns: {n_columns} columns, "
-            f"{n_columns - repeats} different ones in {n_masks} masks. Features that share a "
-            f"column cannot be told apart; use design='latin'",
+            f"the thresholded sobol design has coinciding columns: with {n_masks} masks, only "
+            f"{n_columns - repeats} of {n_columns} differ. The effects of features with the same "
+            f"column cannot be separated; use design='latin'",
             AliasedDesignWarning,
         )

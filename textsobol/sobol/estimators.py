@@ -1,4 +1,4 @@
-"""The estimators as generators: they yield masks, are sent scores and return an analysis."""
+"""The estimators as generators that yield masks, are sent scores and return an analysis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.config import Config, count_leaders, pairs_among, presence_variance
+from textsobol.sobol.config import Config, count_leaders, list_pairs, presence_variance
 from textsobol.sobol.designs import Design, warn_if_aliased
 from textsobol.sobol.exact import hoeffding
 from textsobol.sobol.flip import flip_differences
@@ -38,8 +38,8 @@ class Analysis:
     Attributes:
         scores: of the design.
         estimate: indices of the features.
-        n_base: number of base masks, without those of the leaders.
-        stability: of the top, with a ``precision``; 1 without sampling error.
+        n_base: number of base masks in which all features are flipped.
+        stability: of the top, if ``precision`` is given; 1 without sampling error.
     """
 
     scores: AnyScores
@@ -49,29 +49,29 @@ class Analysis:
 
 
 def analyse(config: Config) -> Steps[Analysis]:
-    """Ask for the masks of a design, in units, and estimate their indices."""
+    """Ask for the masks of a design, with one column per unit, and estimate the indices."""
     if config.estimator == "exact":
-        return (yield from _exact(config))
+        return (yield from _run_exact(config))
     if config.estimator != "flip":
-        return (yield from _pick_freeze(config))
+        return (yield from _run_pick_freeze(config))
     if config.precision is None:
-        return (yield from _flip(config))
-    scores, stability = yield from score_in_rounds(config, _design(config, config.n_units))
+        return (yield from _run_flip(config))
+    scores, stability = yield from score_in_rounds(config, _make_design(config, config.n_units))
     _warn_if_aliased(config, scores.base)
     return Analysis(scores, scores.estimate(), len(scores.base), stability)
 
 
 def score_removals(config: Config) -> Steps[Floats]:
-    """What the full input loses without each feature ``(features, labels)``."""
+    """Score of the full input minus its score without each feature ``(features, labels)``."""
     is_binary = config.keep is not None
     scores = yield from ask(all_present_and_without_each(config.unit_groups, is_binary=is_binary))
     return np.asarray(scores[0] - scores[1:])
 
 
-def _flip(config: Config) -> Steps[Analysis]:
+def _run_flip(config: Config) -> Steps[Analysis]:
     assert config.keep is not None
     n_base, n_units = config.n_base, config.n_units
-    base, blocks = _design(config, n_units).take(n_base + config.leader_masks)
+    base, blocks = _make_design(config, n_units).take(n_base + config.leader_masks)
     _warn_if_aliased(config, base)
     scores = yield from ask(base_and_flips(base[:n_base]))
     scores = scores.reshape(n_base, 1 + n_units, -1)
@@ -91,14 +91,14 @@ def _flip(config: Config) -> Steps[Analysis]:
 
 
 def _choose_leaders(base: Array, scores: Floats) -> Integers:
-    """The features that changed some label's score most, in masks with all their flips."""
+    """The features with the largest effects on any label."""
     squares = (flip_differences(base, scores[:, 0], scores[:, 1:]) ** 2).mean(axis=0)
     in_all = squares.sum(axis=0)
     shares = (squares / np.where(in_all > 0, in_all, 1.0)).max(axis=1)
     return np.sort(np.argsort(-shares, kind="stable")[: count_leaders(len(shares))])
 
 
-def _exact(config: Config) -> Steps[Analysis]:
+def _run_exact(config: Config) -> Steps[Analysis]:
     assert config.keep is not None
     scores = round_constant((yield from ask(all_masks(config.n_units))))
     found = ExactScores(hoeffding(scores, keep=config.keep), config.unit_groups)
@@ -108,8 +108,8 @@ def _exact(config: Config) -> Steps[Analysis]:
     return Analysis(found, estimate, 0)
 
 
-def _pick_freeze(config: Config) -> Steps[Analysis]:
-    both, _ = _design(config, 2 * config.n_units).take(config.n_base)
+def _run_pick_freeze(config: Config) -> Steps[Analysis]:
+    both, _ = _make_design(config, 2 * config.n_units).take(config.n_base)
     _warn_if_aliased(config, both)
     a, b = both[:, : config.n_units], both[:, config.n_units :]
     groups = config.unit_groups
@@ -120,7 +120,7 @@ def _pick_freeze(config: Config) -> Steps[Analysis]:
     return Analysis(found, found.estimate(), config.n_base)
 
 
-def _design(config: Config, n_columns: int) -> Design:
+def _make_design(config: Config, n_columns: int) -> Design:
     assert config.design is not None
     return Design(config.design, n_columns, keep=config.keep, seed=config.seed)
 
@@ -131,9 +131,9 @@ def _warn_if_aliased(config: Config, base: Array) -> None:
 
 
 def _choose_pairs(config: Config, estimate: Estimate) -> Integers:
-    """The pairs asked for, or all pairs of the features with the highest index of any label."""
+    """The requested pairs, or all pairs of the features with the highest index for any label."""
     if config.pairs is not None:
         return config.pairs
     highest = estimate.total.value.max(axis=1)
     top = np.argsort(-highest, kind="stable")[: config.top_pairs]
-    return pairs_among(np.sort(top))
+    return list_pairs(np.sort(top))

@@ -109,8 +109,8 @@ def hoeffding(scores: Floats, *, keep: float) -> Hoeffding:
     return Hoeffding(coefficients, keep)
 
 
-def exact_estimate(decomposition: Hoeffding, groups: Integers) -> Estimate:
-    """Indices of groups, without sampling error; ``groups (features,)`` is that of each feature."""
+def estimate_exact(decomposition: Hoeffding, groups: Integers) -> Estimate:
+    """Indices of groups, without sampling error; ``groups (features,)``: group of each feature."""
     members = [np.flatnonzero(groups == group).tolist() for group in range(groups.max() + 1)]
     return Estimate(
         first=Samples(np.stack([decomposition.closed(m) for m in members])),

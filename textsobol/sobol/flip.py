@@ -6,10 +6,9 @@ D_i(z) = f(z with i present) - f(z with i absent) and V = Var f(z), exactly:
 * total index        T_i = p q E[D_i^2] / V
 * first-order index  S_i = p q (E[D_i])^2 / V
 
-A base mask z_j and its flip give D_i(z_j) whichever of the two has the feature, so N base
-masks give N draws of every D_i from N(d + 1) scores. It is Jansen's estimator (Jansen 1999)
-with the coin that redraws feature i integrated out: with probability p^2 + q^2 Jansen redraws
-the value that was there before, and such a mask says nothing.
+A base mask z_j and its flip give D_i(z_j), whichever of the two has the feature, so N base masks
+give N draws of every D_i from N(d + 1) scores. This is Jansen's estimator (Jansen 1999) without the
+masks that say nothing: with probability p^2 + q^2, Jansen redraws the value that feature i had.
 """
 
 from collections.abc import Sequence
@@ -52,7 +51,7 @@ def pair_differences(
     return sign[:, :, None] * (f_base[:, None, :] - f_flips[:, i] - f_flips[:, k] + f_pairs)
 
 
-def flip_estimate(
+def estimate_flip(
     base: Array, f_base: Floats, differences: Floats, keep: float, blocks: Integers
 ) -> Estimate:
     """Indices of all features from their differences.
@@ -61,14 +60,14 @@ def flip_estimate(
         base: masks ``(masks, features)``.
         f_base: their scores ``(masks, labels)``.
         differences: D_i(z_j) ``(masks, features, labels)``. A feature may be flipped in the first
-            masks only, with NaN in the others; some are flipped in all masks.
+            masks only, with NaN in the others; some must be flipped in all masks.
         keep: the keep rate p.
         blocks: block of each mask ``(masks,)``; masks of different blocks are independent.
     """
     weight = keep * (1 - keep)
     features_by_masks = _group_by_masks(differences)
-    # For features that were not flipped in all masks, the mean differences are taken off the
-    # scores, and the variance that these stand for is added again.
+    # The mean effects of features that were not flipped in all masks are subtracted from the
+    # scores; the variance they cause is added again.
     always = features_by_masks[len(base)]
     slopes = np.nanmean(differences, axis=0)
     slopes[always] = 0.0
@@ -80,9 +79,11 @@ def flip_estimate(
     squares = np.empty(differences.shape[1:])
     for n, features in features_by_masks.items():
         squares[features] = (differences[:n, features] ** 2).mean(axis=0)
-    variance = within_efron_stein(variance, weight * squares)
+    variance = clip_to_efron_stein(variance, weight * squares)
     parts = [
-        indices_of(differences[:n, features], weight, blocks[:n], variance, variance_per_mask[:n])
+        compute_indices(
+            differences[:n, features], weight, blocks[:n], variance, variance_per_mask[:n]
+        )
         for n, features in features_by_masks.items()
     ]
     first, total, effect = (
@@ -104,7 +105,7 @@ def _moderate_features(
     variance_per_mask: Floats,
     others: Floats,
 ) -> Moderated:
-    """Errors of all features; one with n masks is compared with all that have at least n."""
+    """Errors of all features; one with n flips is compared with all that have n or more."""
     n_flipped = _count_masks(differences)
     columns: dict[str, Any] = {
         field.name: np.zeros(differences.shape[1:]) for field in fields(Moderated)
@@ -138,7 +139,7 @@ def moderate_pairs(
     *,
     of_features: Moderated | None,
 ) -> Moderated:
-    """Errors of pairs; the error of V comes from single features, where there are any."""
+    """Errors of pairs; the error of V comes from single features, if given."""
     found = moderate(
         base,
         f_base,
@@ -164,7 +165,7 @@ def _count_masks(differences: Floats) -> Integers:
 
 
 def _group_by_masks(differences: Floats) -> dict[int, Integers | slice]:
-    """The features that were flipped in the first n masks and no more, by n."""
+    """Features by the number n of masks, the first n, in which they were flipped."""
     n_flipped = _count_masks(differences)
     numbers = np.unique(n_flipped).tolist()
     if len(numbers) == 1:
@@ -175,7 +176,7 @@ def _group_by_masks(differences: Floats) -> dict[int, Integers | slice]:
 def _join(
     parts: Sequence[Samples], features: Sequence[Integers | slice], shape: tuple[int, ...]
 ) -> Samples:
-    """The samples of all features; NaN in the masks that a part does not have."""
+    """Join the samples of groups of features; NaN in masks without a flip."""
     if len(parts) == 1:
         return parts[0]
     value, per_mask, ranked = np.empty(shape[1:]), np.full(shape, np.nan), np.full(shape, np.nan)
@@ -188,7 +189,7 @@ def _join(
     return Samples(value, per_mask, parts[0].is_square, ranked)
 
 
-def indices_of(
+def compute_indices(
     differences: Floats,
     weight: float,
     blocks: Integers,
@@ -210,10 +211,9 @@ def indices_of(
 def squared_mean(values: Floats, blocks: Integers) -> tuple[Floats, Floats]:
     """Unbiased estimate of (E x)^2, and its jackknife pseudo-values.
 
-    The mean product of x_j and x_k over all pairs of masks from different blocks. The square of
-    the mean would be too large by the variance of the mean; this is not, and so it can be
-    slightly negative where E x is near 0. With fewer than two whole blocks there are too few
-    independent pairs, and the square of the mean is used.
+    The mean product of x_j and x_k over all pairs of masks from different blocks. The square of the
+    mean would be too large by the variance of the mean. The estimate can be slightly negative where
+    E x is near 0. With fewer than two whole blocks, the square of the mean is used.
 
     Args:
         values: x ``(masks, ...)``.
@@ -236,7 +236,7 @@ def squared_mean(values: Floats, blocks: Integers) -> tuple[Floats, Floats]:
     n_partners = (n_masks - sizes)[block]
     n_products = n_partners.sum()
     square = products.sum(axis=0) / n_products
-    # Leaving out mask j takes its products with all partners away, twice.
+    # Leaving out mask j removes its products with all partners, twice.
     n_left = n_products - 2 * n_partners
     if n_left.min() <= 0:
         return square, square + 2 * mean * (values - mean)
@@ -245,13 +245,13 @@ def squared_mean(values: Floats, blocks: Integers) -> tuple[Floats, Floats]:
 
 
 def _count_whole_blocks(blocks: Integers) -> int:
-    """Number of blocks that are as large as the largest; the last one may be cut short."""
+    """Number of complete blocks; the last block may be incomplete."""
     sizes = _layout(blocks)[2]
     return int(np.count_nonzero(sizes == sizes.max()))
 
 
 def _layout(blocks: Integers) -> tuple[Integers, Integers, Integers]:
-    """First mask of every block, rank of each mask's block, number of masks of every block."""
+    """First mask of every block, rank of each mask's block, masks per block."""
     return np.unique(blocks, return_index=True, return_inverse=True, return_counts=True)[1:]
 
 
@@ -270,17 +270,17 @@ def flip_variance(
 
         V = Var r + 2 p q c.E[D] - p q c.c,    E r = E f.
 
-    The masks are split into two halves, and c is the mean difference in the other half,
-    shrunk by the share of it that is noise (James & Stein 1961): then r has little left of
-    the additive part of f. Exact for an additive f, where the base masks alone would be off
-    by about sqrt(2 / N); unbiased once the design has four whole blocks.
+    The masks are split into two halves, and c is the mean difference in the other half, shrunk by
+    its noise (James & Stein 1961): r then has little left of the additive part of f. Exact for an
+    additive f, where the base masks alone would be off by about sqrt(2 / N); unbiased from four
+    whole blocks on.
 
-    With fewer than eight masks a half is too small for that, and (sum S_i + sum T_i) V / 2
-    is used: exact when features interact in pairs at most, too large beyond (the variance
-    that k features share is counted k times in sum T_i). Intervals take this into account.
+    With fewer than eight masks a half is too small for that, and (sum S_i + sum T_i) V / 2 is used:
+    exact if features interact in pairs at most, else too large (sum T_i counts an interaction of k
+    features k times). Intervals take this into account.
 
-    The mean has the same control variate with c from all masks. D_i does not depend on
-    column i, so that this is unbiased, too.
+    The mean uses the same control variate with c from all masks. This is unbiased, too, since D_i
+    does not depend on column i.
 
     Returns:
         V ``(labels,)``, values per mask ``(masks, labels)``, mean ``(labels,)``.
@@ -294,25 +294,25 @@ def flip_variance(
         per_mask = weight / 2 * (differences**2 + 2 * effect * differences - effect**2).sum(axis=1)
         return per_mask.mean(axis=0), per_mask, mean
 
-    # Each half needs two whole blocks; where there are too few, every mask is a block.
+    # Each half needs two whole blocks; with fewer, every mask counts as a block.
     block = _layout(blocks)[1] if _count_whole_blocks(blocks) >= 4 else np.arange(n_masks)
     variance = np.zeros(f_base.shape[1])
     per_mask = np.empty_like(f_base)
     for half in (block % 2 == 0, block % 2 == 1):
-        share = np.count_nonzero(half) / n_masks
+        part = np.count_nonzero(half) / n_masks
         slope = _shrink_mean(differences[~half])
         rest = f_base[half] - centred[half] @ slope
         deviations = rest - rest.mean(axis=0)
         additive = 2 * weight * (differences[half] * slope).sum(axis=1)
         additive -= weight * (slope**2).sum(axis=0)
         spread = _block_variance(deviations, block[half])
-        variance += share * (spread + additive.mean(axis=0))
+        variance += part * (spread + additive.mean(axis=0))
         per_mask[half] = deviations**2 + additive
     return variance, per_mask, mean
 
 
 def _shrink_mean(differences: Floats) -> Floats:
-    """Mean over the masks, shrunk towards 0 by the share of its square that is noise."""
+    """Mean over the masks, shrunk towards 0 by the fraction of its square that is noise."""
     mean = differences.mean(axis=0)
     noise = (differences.var(axis=0, ddof=1) / len(differences)).sum(axis=0)
     square = (mean**2).sum(axis=0)
@@ -327,13 +327,13 @@ def _block_variance(values: Floats, blocks: Integers) -> Floats:
     return np.asarray(squares - squared_mean(values, blocks)[0])
 
 
-def within_efron_stein(variance: Floats, total_variances: Floats) -> Floats:
-    """V moved into max_i T_i V <= V <= sum_i T_i V, which hold for every f.
+def clip_to_efron_stein(variance: Floats, total_variances: Floats) -> Floats:
+    """Clip V to max_i T_i V <= V <= sum_i T_i V, which hold for every f.
 
-    The right-hand side is the Efron-Stein inequality (Efron & Stein 1981). No total index
-    then exceeds 1, however few the masks. The price is bias: the bounds are estimates from the
-    same masks. In benchmarks/estimators it is below 3 % from 20 base masks at keep rate 0.5 and
-    up to 13 % at 0.9, while the standard deviation of V falls by up to half.
+    The right-hand side is the Efron-Stein inequality (Efron & Stein 1981). No total index then
+    exceeds 1, even with few masks. The cost is bias, since the bounds are estimated from the same
+    masks: below 3 % from 20 base masks at keep rate 0.5 and up to 13 % at 0.9, while the standard
+    deviation of V falls by up to half (benchmarks/estimators).
 
     Args:
         variance: V ``(labels,)``.
@@ -341,5 +341,5 @@ def within_efron_stein(variance: Floats, total_variances: Floats) -> Floats:
     """
     most = total_variances.sum(axis=0)
     clipped = np.clip(variance, total_variances.max(axis=0), most)
-    # No flip changed anything: the bound says nothing about scores that did vary.
+    # If no flip changed anything, but scores varied, the bounds say nothing.
     return np.where(most > 0, clipped, np.maximum(variance, 0.0))

@@ -50,18 +50,18 @@ class IndexTable:
     def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
         """Lower and upper end of an interval that holds the true value in ``level`` of cases.
 
-        Intervals of indices lie within [0, 1]. Where too little is known they are the widest
-        possible, [0, 1] or, for an effect, all numbers: from ``flip`` below 5 base masks (more for
-        keep rates far from 0.5; beside leaders, other features below 4), from the others below 8,
-        and for a score that never varied. The interval of a feature that never changed the score
-        has width 0 only when nothing else in the masks was a surprise either.
+        Intervals of indices lie within [0, 1]. If too little is known they are the widest possible:
+        [0, 1], or all numbers for an effect. That is so with fewer than 5 base masks for ``flip``
+        (more for keep rates far from 0.5; 4 for the other features, if there are leaders), fewer
+        than 8 for the other estimators, and for a score that never varied. The interval of a
+        feature that never changed the score has width 0 only if the others held no surprise either.
 
-        Where one feature hides others, the intervals of the hidden ones are too narrow, above all
-        away from keep rate 0.5: their true coverage is below ``level`` (benchmarks/estimators).
+        If one feature hides others, the intervals of the hidden ones are too narrow, above all away
+        from keep rate 0.5: their true coverage is below ``level`` (benchmarks/estimators).
 
         Args:
             level: the confidence level, between 0 and 1.
-            of: ``total``, ``first`` or ``effect``; of features also ``signed``.
+            of: ``total``, ``first`` or ``effect``; for features also ``signed``.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
@@ -75,7 +75,7 @@ class IndexTable:
 
     def _ends(self, level: float, of: str) -> tuple[Floats, Floats]:
         check_level(level)
-        samples = self._samples_of(of)
+        samples = self._get_samples(of)
         is_effect = of == "effect"
         if self._moderated is not None:
             low, high = self._moderated.interval(level, of)
@@ -94,9 +94,8 @@ class IndexTable:
     ) -> Floats:
         """How often each feature is among the top ``k`` when the base masks are resampled.
 
-        1 means that the feature's place among the top k does not depend on which masks were
-        drawn. Effects are ranked by absolute value; a feature whose index is 0 is never among
-        the top.
+        1: the feature is among the top k whichever masks are drawn. Effects are ranked by absolute
+        value; a feature with index 0 is never among the top.
 
         Args:
             k: number of features at the top.
@@ -112,7 +111,7 @@ class IndexTable:
             >>> sobol_indices(lambda masks: masks @ [3.0, 2.0, 1.0], 3).rank_stability(2)
             array([1., 1., 0.])
         """
-        samples = self._samples_of(by)
+        samples = self._get_samples(by)
         n_features = len(samples.value)
         if not 1 <= k <= n_features:
             raise ValueError(f"k={k}: must lie between 1 and {n_features}")
@@ -128,7 +127,7 @@ class IndexTable:
             top_frequency(values, k, resamples=resamples, seed=seed, is_signed=is_signed)
         )
 
-    def _samples_of(self, name: str) -> Samples:
+    def _get_samples(self, name: str) -> Samples:
         if name not in self._samples:
             raise ValueError(f"unknown index {name!r}; known: {', '.join(self._samples)}")
         return self._samples[name]
@@ -152,7 +151,7 @@ class PairIndices(IndexTable):
     pairs: Integers
 
 
-def table_columns(
+def make_columns(
     first: Samples, total: Samples, effect: Samples, moderated: Moderated | None, is_scalar: bool
 ) -> dict[str, Any]:
     """The fields of an `IndexTable`."""

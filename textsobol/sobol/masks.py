@@ -1,7 +1,7 @@
-"""From base masks to the masks that are scored, streamed in pieces.
+"""From base masks to the masks that are scored, in pieces.
 
 Every generator yields arrays ``(masks, features)`` of at most about `PIECE_CELLS` cells, so that
-memory grows with a piece and never with base masks times features squared.
+memory does not grow with base masks times features squared.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from textsobol.sobol.arrays import Array, Integers
 from textsobol.steps import PIECE_CELLS
 
 
-def masks_per_piece(n_features: int) -> int:
-    """Number of masks that make a piece."""
+def count_masks_per_piece(n_features: int) -> int:
+    """Number of masks per piece."""
     return max(1, PIECE_CELLS // n_features)
 
 
@@ -22,11 +22,11 @@ def base_and_flips(base: Array, features: Integers | None = None) -> Iterator[Ar
 
     Args:
         base: masks ``(N, features)``.
-        features: those that are flipped, one after another; all by default.
+        features: which to flip, one per mask; by default all.
     """
     n_features = base.shape[1]
     features = np.arange(n_features) if features is None else features
-    step = masks_per_piece(n_features)
+    step = count_masks_per_piece(n_features)
     for mask in base:
         yield mask[None]
         for start in range(0, len(features), step):
@@ -35,14 +35,14 @@ def base_and_flips(base: Array, features: Integers | None = None) -> Iterator[Ar
 
 def pair_flips(base: Array, pairs: Integers) -> Iterator[Array]:
     """Each base mask with both features of pair 0, 1, ... flipped: N * pairs masks."""
-    step = masks_per_piece(base.shape[1])
+    step = count_masks_per_piece(base.shape[1])
     for mask in base:
         for start in range(0, len(pairs), step):
             yield _flip_each(mask, pairs[start : start + step])
 
 
 def _flip_each(mask: Array, features: Integers) -> Array:
-    """Copies of a binary mask, copy k with the features ``features[k]`` flipped."""
+    """Copies of a binary mask; in copy k the features ``features[k]`` are flipped."""
     masks = np.repeat(mask[None], len(features), axis=0)
     which = np.arange(len(features))[:, None]
     masks[which, features] = ~masks[which, features]
@@ -54,7 +54,7 @@ def pick_freeze(a: Array, b: Array, groups: Integers) -> Iterator[Array]:
 
     ``groups (features,)`` is the group of each feature, numbered from 0.
     """
-    step = masks_per_piece(a.shape[1])
+    step = count_masks_per_piece(a.shape[1])
     n_groups = int(groups.max()) + 1
     for mask_a, mask_b in zip(a, b, strict=True):
         yield np.stack([mask_a, mask_b])
@@ -65,13 +65,13 @@ def pick_freeze(a: Array, b: Array, groups: Integers) -> Iterator[Array]:
 
 def all_masks(n_features: int) -> Iterator[Array]:
     """All 2^d masks; bit i of a mask's number says whether feature i is present."""
-    for start in range(0, 2**n_features, masks_per_piece(n_features)):
-        stop = min(start + masks_per_piece(n_features), 2**n_features)
+    for start in range(0, 2**n_features, count_masks_per_piece(n_features)):
+        stop = min(start + count_masks_per_piece(n_features), 2**n_features)
         yield (np.arange(start, stop)[:, None] >> np.arange(n_features)) & 1 == 1
 
 
 def without_each(present: Array, features: Integers) -> Array:
-    """The mask ``(features,)`` with one more feature absent, for each of those given.
+    """Copies of the mask ``(features,)``, each without one of ``features``.
 
     Example:
         >>> without_each(np.array([True, False, True]), np.array([2, 0])).astype(int)

@@ -1,24 +1,24 @@
 """Intervals of the ``flip`` estimator, honest from five base masks on.
 
-Five draws of D_i say little about their own spread: if all five agree, Student's interval has
-width 0, whatever the sixth would say. But many features were flipped in the same masks, and
-together they say how far five draws can be off:
+Five draws of D_i say little about their spread: if all five are equal, Student's interval has width
+0, whatever the sixth would be. But many features were flipped in the same masks, and together they
+show how far off five draws can be:
 
 * *Surprise.* Leave out mask j and predict D_i(z_j) from the other masks. The squared errors of
-  features about as large as feature i, over all j, are what one more mask can be expected
-  to bring. They vanish for an additive score. A feature that never changed the score gets the
-  surprises of features that had not changed it in any mask but j.
+  features about as large as feature i, over all j, are what to expect of one more mask. They
+  vanish for an additive score. A feature that never changed the score gets the surprises of
+  features that changed it in no mask but j.
 * *Moderation.* The variance of a feature is its own, pulled towards that expectation
   (Smyth 2004, Linear models and empirical Bayes methods, section 3).
-* *Freedom.* Features share their masks. When one mask holds most of the squared differences,
-  five masks are worth little more than one (Kish 1965, Survey Sampling), and Student's t has
-  as few degrees of freedom.
-* *Order.* (sum S_i + sum T_i) V / 2, the variance V from fewer than eight masks, is the most
-  that V can be; sum S_i V, as far as the masks agree on it, is the least.
+* *Freedom.* Features share their masks. If one mask holds most of the squared differences, five
+  masks say little more than one (Kish 1965, Survey Sampling), and Student's t has few degrees of
+  freedom.
+* *Order.* (sum S_i + sum T_i) V / 2, the variance V from fewer than eight masks, is an upper bound
+  of V; sum S_i V, as far as the masks agree on it, is a lower bound.
 
-From fewer than five masks (four, of features beside leaders), or where too many features were
-present (or absent) in every mask, the interval is the widest possible: not known. The constants
-were set on training reviews and on synthetic scores (benchmarks/estimators).
+With fewer than five masks (four for features that are not leaders), or if too many features were
+present (or absent) in every mask, the interval is unknown: the widest possible. The constants were
+set on training reviews and on synthetic scores (benchmarks/estimators).
 """
 
 from dataclasses import dataclass, fields
@@ -29,24 +29,25 @@ from scipy.special import stdtrit
 
 from textsobol.sobol.arrays import Array, Floats
 
-# V from fewer masks is a bound made of the differences: half of them would be too few for more.
+# With fewer masks, V is an upper bound computed from the differences.
 ENOUGH_FOR_VARIANCE = 8
-_LEAST_MASKS = 5  # from which intervals are made
-_LEAST_OF_OTHERS = 4  # the same, for features that were flipped in fewer masks than the leaders
+_LEAST_MASKS = 5  # for an interval
+_LEAST_OF_OTHERS = 4  # the same, for features flipped in fewer masks than the leaders
 _LEAST_DISTINCT = 4
 _MOST_CONSTANT = 0.1  # of the other features may have been present, or absent, in every mask
-_PRIOR = 16  # masks that the expected variance counts as
-_NEIGHBOURS = 0.25  # of all errors make an expectation
+_PRIOR = 16  # weight of the expected variance, in masks
+_NEIGHBOURS = 0.25  # of all errors are averaged to an expectation
 _LEAST_NEIGHBOURS = 15
-_FEATURES = 50  # that say as much about errors as one feature's own masks
-_FEW = 0.75  # masks too few: a few large surprises make the mean of their squares, and so errors
-# of totals are expected too large by about 1 / (1 - 0.75 / N)
-_ORDER = 0.6  # of the margin of the additive share, for it only ever lowers V
+_FEATURES = 50  # say as much about errors as one feature's own masks
+# A few large surprises dominate the mean of squares: errors of totals are expected too large by
+# about 1 / (1 - 0.75 / N).
+_FEW = 0.75
+_ORDER = 0.6  # of the margin of the additive share, which can only lower V
 
 
 @dataclass(frozen=True)
 class Moderated:
-    """What intervals are made of: arrays ``(features, labels)``.
+    """Numbers that intervals are computed from: arrays ``(features, labels)``.
 
     Attributes:
         effect: mean difference.
@@ -55,14 +56,14 @@ class Moderated:
         total_error: its moderated standard error, without the error that V has as a whole.
         first_of: weight / V; times the squared effect it is the first-order index.
         freedom: degrees of freedom of the errors.
-        is_known: where there is an interval at all.
-        unseen: how much larger than estimated V may be, as a share of V.
+        is_known: whether there is an interval.
+        unseen: how much larger than estimated V may be, relative to V.
         additive: sum S_i, as far as the masks agree on it.
         additive_error: its standard error.
-        variance_error: standard error of V over the masks, as a share of V; part of
-            ``total_error``, where it partly cancels out.
-        interacting_error: standard error of what is not additive in V, as a share of V; 0 where
-            V is its upper bound.
+        variance_error: relative standard error of V over the masks; part of ``total_error``, where
+            it partly cancels out.
+        interacting_error: standard error of the part of V that is not additive, relative to V; 0
+            if V is an upper bound.
     """
 
     effect: Floats
@@ -97,7 +98,7 @@ class Moderated:
         v_below, v_above = -np.log(least_v), np.hypot(np.log1p(self.unseen), rest_error)
         v_below = np.where(rest_error > 0, np.minimum(v_below, rest_error), v_below)
         with np.errstate(over="ignore"):
-            # The two errors are independent: their logarithms add up in squares.
+            # The two errors are independent: their logarithms add in squares.
             low = self.total * np.exp(-np.hypot(factor, v_above))
             high = self.total * np.exp(np.hypot(factor, v_below))
             high = np.where(is_positive, high, half * np.exp(v_below))
@@ -111,7 +112,7 @@ class Moderated:
     def _first_ends(
         self, effect_low: Floats, effect_high: Floats, v_below: Floats, v_above: Floats
     ) -> tuple[Floats, Floats]:
-        """Ends of weight effect^2 / V; logarithms of both errors add up in squares."""
+        """Ends of weight effect^2 / V; the logarithms of both errors add in squares."""
         spans_zero = (effect_low <= 0) & (effect_high >= 0)
         ends = np.abs(effect_low), np.abs(effect_high)
         nearest, furthest = np.where(spans_zero, 0.0, np.minimum(*ends)), np.maximum(*ends)
@@ -156,9 +157,9 @@ def moderate(
         keep: the keep rate p.
         variance: V ``(labels,)``.
         variance_per_mask: values whose mean is about V ``(masks, labels)``.
-        n_base: number of all base masks, also those in which these features were not flipped.
+        n_base: number of all base masks, including those without flips of these features.
         order: of the differences: 1 for features, 2 for pairs.
-        other_variance: additive part of V that is due to further features ``(labels,)``.
+        other_variance: additive part of V due to other features ``(labels,)``.
     """
     n_differences, n_labels = differences.shape[1:]
     weight = (keep * (1 - keep)) ** order
@@ -188,7 +189,7 @@ def moderate(
 
 
 def _is_seen(base: Array, n_differences: int, n_distinct: int, least: int) -> Array:
-    """Features that were flipped while most others were present in some masks, absent in others."""
+    """Whether a feature was flipped in varied contexts: most others present and absent in turn."""
     n_masks, n_features = base.shape
     is_constant = (base == base[:1]).all(axis=0)
     n_constant = np.full(n_differences, is_constant.sum())
@@ -223,8 +224,8 @@ def _moderate_label(
     size_of_others = _mean_of_others(squares)
     shrunk = (n_masks - 1) / n_masks  # an error includes the noise of the prediction
 
-    # Scores of base masks that differ from an additive score by more than the differences
-    # vary hold interactions that no flip has shown.
+    # If base masks deviate from an additive score by more than the differences vary, there are
+    # interactions that no flip has shown.
     hidden = max(0.0, hidden * n_masks / (n_masks - 1) - differences.var(axis=0, ddof=1).sum())
     hidden /= n_features
     errors = (differences - _mean_of_others(differences)) ** 2 * shrunk
@@ -243,13 +244,13 @@ def _moderate_label(
     unseen = mean_nearby(squares, power=1)[size == 0].sum()
     unseen += hidden * n_features / 2
     few = 1 - _FEW / n_masks
-    # The same mask twice says nothing new.
+    # A repeated mask says nothing new.
     repeats = n_masks / n_distinct
     freedom = (_count_effective(squares.sum(axis=1)) - 1) * (n_distinct - 1) / (n_masks - 1)
     freedom = max(1.0, freedom * (1 + n_errors / n_masks / _FEATURES))
     additive, additive_error = (total.sum() * share for share in _additive_share(differences))
     additive += others / variance
-    # The variance of a residual, from as many as N - 2 masks; only what is not additive has one.
+    # The error of a variance of residuals from N - 2 masks; only the non-additive part has one.
     interacting = 0.0 if is_bound else np.sqrt(2 / (n_masks - 2)) * np.clip(1 - additive, 0, 1)
     everywhere = {
         "first_of": 1 / variance,
@@ -280,15 +281,15 @@ def _pull(own: Floats, expected: Floats, n_masks: int) -> Floats:
 
 
 def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_errors: int) -> Floats:
-    """What to expect of ``values`` at a size: their mean over the nearest sizes.
+    """Expected ``values`` at given sizes: their mean over the nearest sizes.
 
-    Among the neighbours values grow like a power of the size, so that means are ratios,
-    sum(values) / sum(sizes^power); at size 0 plain means. Equal sizes count as one.
+    Among neighbours, values grow like a power of the size, so that means are ratios,
+    sum(values) / sum(sizes^power); at size 0 plain means. Equal sizes are never split.
 
     Args:
         sizes: of the values ``(...)``.
         values: ``(...)``.
-        at: sizes where they are wanted ``(features,)``.
+        at: the given sizes ``(features,)``.
         power: of the size.
         n_errors: how many errors there would be if all features had been flipped in all masks.
     """
@@ -297,7 +298,7 @@ def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_err
     sums = np.concatenate([[0.0], np.cumsum(values.ravel()[order])])
     powers = np.concatenate([[0.0], np.cumsum(ordered**power)])
     n = len(ordered)
-    # Features that never changed the score are compared with few: more would include others.
+    # Features that never changed the score get fewer neighbours: more would include others.
     widths = [min(n, max(_LEAST_NEIGHBOURS, int(_NEIGHBOURS * size))) for size in (n, n_errors)]
     width = np.where(at > 0, widths[1], widths[0])
     middle = (np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")) // 2
@@ -307,27 +308,27 @@ def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_err
     value, scale = sums[stop] - sums[start], powers[stop] - powers[start]
     is_scaled = (at > 0) & (scale > 0)
     ratio = value / np.where(is_scaled, scale, 1.0) * at**power
-    # Differences of cumulated sums can come out below 0 by rounding.
+    # Rounding can make differences of cumulative sums negative.
     return np.asarray(np.maximum(np.where(is_scaled, ratio, value / (stop - start)), 0.0))
 
 
 def _count_effective(weights: Floats) -> float:
-    """How many equal weights they are worth: (sum w)^2 / sum w^2 (Kish 1965)."""
+    """Effective number of weights: (sum w)^2 / sum w^2 (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _additive_share(differences: Floats) -> tuple[float, float]:
     """sum_i (E D_i)^2 / sum_i E[D_i^2] = sum S_i / sum T_i, and its jackknife error.
 
-    Products of different masks estimate (E D_i)^2 without bias, products of a mask with
-    itself E[D_i^2].
+    Products of different masks estimate (E D_i)^2 without bias; products of a mask with itself
+    estimate E[D_i^2].
     """
     products = differences @ differences.T
     n_masks = len(products)
     own = np.diag(products)
     crossed = products.sum(axis=0) - own
     ratio = _divide(crossed.sum() / (n_masks - 1), own.sum())
-    # Without mask j its products are missing, those in its row and those in its column.
+    # Without mask j, its row and its column of products are missing.
     without = _divide((crossed.sum() - 2 * crossed) / (n_masks - 2), own.sum() - own)
     spread = ((without - without.mean()) ** 2).sum()
     return float(ratio), float(np.sqrt((n_masks - 1) / n_masks * spread))

@@ -1,14 +1,14 @@
-"""Pairs of a few features, with base masks of their own: nothing else is flipped in them."""
+"""Pairs of a few features, with base masks in which only these are flipped."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from textsobol.sobol.arrays import Floats, Integers
-from textsobol.sobol.config import pairs_among
+from textsobol.sobol.config import list_pairs
 from textsobol.sobol.designs import Design
-from textsobol.sobol.flip import indices_of, moderate_pairs, pair_differences
-from textsobol.sobol.index_table import PairIndices, table_columns
+from textsobol.sobol.flip import compute_indices, moderate_pairs, pair_differences
+from textsobol.sobol.index_table import PairIndices, make_columns
 from textsobol.sobol.masks import base_and_flips, pair_flips
 from textsobol.steps import Steps, ask
 
@@ -25,9 +25,8 @@ def pair_indices(
         features: the k features ``(k,)``, ascending.
         base_masks: number of base masks.
         keep: the keep rate p of the design.
-        variance: variance of the score ``(labels,)``, by which indices are divided. It counts as
-            known, so that errors are those of the differences, but is raised to the share of a pair
-            where it is smaller.
+        variance: variance of the score ``(labels,)``, by which indices are divided. It is treated
+            as known, without error, but raised where a pair's share would exceed 1.
 
     Example:
         >>> from textsobol.steps import Ask, translate
@@ -44,7 +43,7 @@ def pair_indices(
         ([[0, 1], [0, 2], [1, 2]], [0.0, 1.0, 0.0])
     """
     base, blocks = design.take(base_masks)
-    pairs = pairs_among(features)
+    pairs = list_pairs(features)
     scores = yield from ask(base_and_flips(base, features))
     scores = scores.reshape(base_masks, 1 + len(features), -1)
     f_base, f_flips = scores[:, 0], scores[:, 1:]
@@ -55,8 +54,8 @@ def pair_indices(
     weight = (keep * (1 - keep)) ** 2
     variance = np.maximum(variance, weight * (differences**2).mean(axis=0).max(axis=0))
     known = np.broadcast_to(variance, (base_masks, len(variance)))
-    samples = indices_of(differences, weight, blocks, variance, known)
+    samples = compute_indices(differences, weight, blocks, variance, known)
     moderated = moderate_pairs(base, f_base, differences, keep, variance, known, of_features=None)
     ones = np.ones_like(moderated.additive)
     moderated = replace(moderated, additive=ones, additive_error=0 * ones)
-    return PairIndices(**table_columns(*samples, moderated, is_scalar=False), pairs=pairs)
+    return PairIndices(**make_columns(*samples, moderated, is_scalar=False), pairs=pairs)

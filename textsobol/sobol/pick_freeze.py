@@ -80,7 +80,7 @@ PICK_FREEZE: dict[str, Callable[[Floats, Floats, Floats], PerMask]] = {
 }
 
 
-def pick_freeze_estimate(
+def estimate_pick_freeze(
     estimator: str, f_a: Floats, f_b: Floats, f_c: Floats, moves: Floats, move_variance: float
 ) -> Estimate:
     """Indices by one of the estimators above.

@@ -1,4 +1,4 @@
-"""The result: Sobol' indices of a black box, and what can be made of them without new scores."""
+"""The result: Sobol' indices of a black box, and what follows from the same scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.config import presence_variance
 from textsobol.sobol.exact import Hoeffding
-from textsobol.sobol.index_table import IndexTable, PairIndices, copy_read_only, table_columns
+from textsobol.sobol.index_table import IndexTable, PairIndices, copy_read_only, make_columns
 from textsobol.sobol.scores import AnyScores, ExactScores, FlipScores
 from textsobol.sobol.uncertainty import Estimate, masks_for_stable_top
 
@@ -19,7 +19,7 @@ _CLEARLY = 1e-4
 
 @dataclass(frozen=True)
 class Settings:
-    """What made a result; the same settings and black box make it again, bit for bit."""
+    """The settings of a result; with the same black box they reproduce it, bit for bit."""
 
     n_features: int
     estimator: str
@@ -46,25 +46,25 @@ class SobolIndices(IndexTable):
     mask. Standard errors are those of `IndexTable`.
 
     Attributes:
-        first: share of the variance due to the feature alone. A ratio of estimates, and so
-            biased: by up to a fifth of the truth with 20 base masks at keep rate 0.9, by little
-            at 0.5 (benchmarks/estimators). Sometimes below 0 where the truth is near 0.
+        first: share of the variance due to the feature alone. As a ratio of estimates it is biased:
+            by up to 20 % with 20 base masks at keep rate 0.9, by little at 0.5
+            (benchmarks/estimators). Can be below 0 if the true value is near 0.
         total: share of the variance that involves the feature, alone or with others. At most
             1 from ``flip`` and ``exact``. From ``jansen`` and the other pick-freeze estimators
             unbounded: they divide by the variance over the base masks, which can be near 0
             while the score varies elsewhere.
         effect: mean change of the score when the feature is present, signed; for
             real-valued masks the slope of the score on the mask's value.
-        signed: total index with the sign asked for; what ranks and colours a feature.
-        variance: variance of the score ``(labels,)``, or a number. From ``flip`` it is moved
-            into the Efron-Stein bounds: less noise, some bias (benchmarks/estimators).
+        signed: total index with the chosen sign; ranks and colours a feature.
+        variance: variance of the score ``(labels,)``, or a number. From ``flip`` it is clipped to
+            the Efron-Stein bounds: less noise, some bias (benchmarks/estimators).
         mean: mean of the score ``(labels,)``, or a number.
         n_masks: masks of the design, flips included.
-        n_distinct: distinct masks among them: the forward passes that were made.
-        settings: what made this result.
-        pairs: indices of pairs, when asked for.
-        decomposition: all interactions of any order, from ``exact``.
-        stable: whether the top is as stable as ``precision`` asks; ``None`` without it.
+        n_distinct: distinct masks among them: the forward passes made.
+        settings: the settings.
+        pairs: indices of pairs, if requested.
+        decomposition: interactions of all orders, from ``exact``.
+        stable: whether the top is as stable as ``precision`` requires; ``None`` without it.
     """
 
     signed: Floats
@@ -83,9 +83,9 @@ class SobolIndices(IndexTable):
         """Lower and upper end of an interval that holds the true value in ``level`` of cases.
 
         See `IndexTable.interval`. The interval of ``signed`` is that of the total with the sign of
-        the effect, where the interval of the effect excludes 0. Elsewhere the direction is not
-        known, and it reaches from minus the upper end of the total to plus that end.
-        ``sign=None`` has no direction, and with ``sign="occlusion"`` it is always known.
+        the effect, if the interval of the effect excludes 0. Otherwise the direction is unknown,
+        and it reaches from minus the upper end of the total to plus that end. ``sign=None`` has no
+        direction; with ``sign="occlusion"`` it is always known.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
@@ -114,15 +114,14 @@ class SobolIndices(IndexTable):
     def contrast(self, a: int, b: int) -> SobolIndices:
         """Indices of the difference of two labels' scores, from the same scores.
 
-        Why a and not b: shares of the variance of score a minus score b. No forward pass is
-        made.
+        Why a and not b: shares of the variance of score a minus score b. Takes no forward pass.
 
         Args:
             a: column of one label.
             b: column of the other.
 
         Returns:
-            What the black box ``score[:, a] - score[:, b]`` would give with the same settings.
+            The result for the black box ``score[:, a] - score[:, b]`` with the same settings.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
@@ -155,9 +154,7 @@ class SobolIndices(IndexTable):
         )
 
     def with_score(self, black_box: BlackBox) -> SobolIndices:
-        """Indices of another score, from exactly the masks that were scored for these.
-
-        Pairs are left out. The black box is given no other masks, and there are no warnings.
+        """Indices of another score on the same masks, without pairs and without warnings.
 
         Args:
             black_box: masks ``(masks, features)`` to scores ``(masks,)`` or ``(masks, labels)``.
@@ -190,20 +187,19 @@ class SobolIndices(IndexTable):
         )
 
     def masks_for_stable_top(self, k: int = 5, *, column: int = 0, share: float = 0.95) -> float:
-        """About how many base masks it takes until the top k features are the same every time.
+        """About how many base masks make the top k features stable.
 
-        An extrapolation from the means of D_i^2 over the masks, see
-        `textsobol.sobol.uncertainty.masks_for_stable_top`.
+        An extrapolation; see `textsobol.sobol.uncertainty.masks_for_stable_top`.
 
         Args:
             k: number of features at the top.
             column: column of the label.
-            share: share of designs that should have the same top.
+            share: fraction of designs that should have the same top.
 
         Returns:
-            Base masks in all: no more than were used where the top is that stable already, 0
-            where there are no other features or no sampling error, infinite from a single base
-            mask and where features are equal as far as the masks show.
+            Total number of base masks: no more than were used if the top is stable already, 0
+            without other features or sampling error, infinite with a single base mask or if
+            features are equal as far as the masks show.
 
         Example:
             >>> from textsobol.sobol import sobol_indices
@@ -250,22 +246,22 @@ def make_result(
     removal: Floats | None = None,
     stable: bool | None = None,
 ) -> SobolIndices:
-    """The result that an estimate makes.
+    """Make a result from an estimate.
 
     Args:
-        scores: what the estimate was made of.
+        scores: that the estimate was made from.
         estimate: indices of the features.
-        settings: what made it.
+        settings: the settings.
         counts: masks of the design, and distinct ones among them.
         is_scalar: whether the black box gives one score per mask, without labels.
         removal: score of the full input minus that without each feature ``(features, labels)``,
             for ``sign="occlusion"``.
         stable: see `SobolIndices`.
     """
-    signed = copy_read_only(estimate.total.value * _direction(estimate, removal, settings))
+    signed = copy_read_only(estimate.total.value * _choose_signs(estimate, removal, settings))
     indices = estimate.first, estimate.total, estimate.effect
     return SobolIndices(
-        **table_columns(*indices, estimate.moderated, is_scalar),
+        **make_columns(*indices, estimate.moderated, is_scalar),
         signed=signed[:, 0] if is_scalar else signed,
         variance=estimate.variance[0] if is_scalar else copy_read_only(estimate.variance),
         mean=estimate.mean[0] if is_scalar else copy_read_only(estimate.mean),
@@ -280,7 +276,7 @@ def make_result(
     )
 
 
-def _direction(estimate: Estimate, removal: Floats | None, settings: Settings) -> Floats:
+def _choose_signs(estimate: Estimate, removal: Floats | None, settings: Settings) -> Floats:
     """+1, 0 or -1 for every index and label ``(features, labels)``."""
     if removal is not None:
         return np.asarray(np.sign(removal))
@@ -291,6 +287,6 @@ def _direction(estimate: Estimate, removal: Floats | None, settings: Settings) -
 
 
 def _least_effect(total: Floats, variance: Floats, settings: Settings) -> Floats:
-    """The size below which an effect nearly cancels out: rounding would decide its sign."""
+    """The size below which an effect counts as cancelled out: its sign would be rounding."""
     size = np.sqrt(np.maximum(total, 0) * variance / presence_variance(settings.keep))
     return np.asarray(_CLEARLY * size)

@@ -1,7 +1,7 @@
-"""The scores a result was made of: enough to make another result of them.
+"""The scores behind a result, from which other results can be computed.
 
-A contrast, score a minus score b, is a score like any other. Its indices do not follow from
-those of a and b, but they do follow from the scores.
+For example a contrast, score a minus score b: its indices follow from the scores, but not from the
+indices of a and b.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.sobol.exact import Hoeffding, exact_estimate, hoeffding
+from textsobol.sobol.exact import Hoeffding, estimate_exact, hoeffding
 from textsobol.sobol.flip import (
+    compute_indices,
+    estimate_flip,
     flip_differences,
-    flip_estimate,
-    indices_of,
     moderate_pairs,
     pair_differences,
 )
-from textsobol.sobol.index_table import PairIndices, table_columns
+from textsobol.sobol.index_table import PairIndices, make_columns
 from textsobol.sobol.masks import all_masks, base_and_flips, pick_freeze
-from textsobol.sobol.pick_freeze import pick_freeze_estimate, sum_moves
+from textsobol.sobol.pick_freeze import estimate_pick_freeze, sum_moves
 from textsobol.sobol.uncertainty import Estimate, Samples
 
 _ROUNDING = 16 * np.finfo(float).eps
@@ -54,7 +54,7 @@ class FlipScores:
     def estimate(self) -> Estimate:
         """Indices of the features."""
         differences = flip_differences(self.base, self.f_base, self.f_flips)
-        return flip_estimate(self.base, self.f_base, differences, self.keep, self.blocks)
+        return estimate_flip(self.base, self.f_base, differences, self.keep, self.blocks)
 
     def estimate_pairs(self, estimate: Estimate, *, is_scalar: bool) -> PairIndices | None:
         """Indices of the pairs."""
@@ -66,7 +66,7 @@ class FlipScores:
         )
         weight = (self.keep * (1 - self.keep)) ** 2
         variances = estimate.variance, estimate.variance_per_mask
-        samples = indices_of(differences, weight, self.blocks, *variances)
+        samples = compute_indices(differences, weight, self.blocks, *variances)
         moderated = moderate_pairs(
             self.base,
             self.f_base,
@@ -75,7 +75,7 @@ class FlipScores:
             *variances,
             of_features=estimate.moderated,
         )
-        return PairIndices(**table_columns(*samples, moderated, is_scalar), pairs=self.pairs)
+        return PairIndices(**make_columns(*samples, moderated, is_scalar), pairs=self.pairs)
 
     def contrast(self, a: int, b: int) -> FlipScores:
         """Scores of label a minus those of label b."""
@@ -102,7 +102,7 @@ class ExactScores:
     Attributes:
         decomposition: of the scores.
         groups: the group of each feature ``(features,)``.
-        pairs: the pairs asked for ``(pairs, 2)``, or ``None``.
+        pairs: the requested pairs ``(pairs, 2)``, or ``None``.
     """
 
     decomposition: Hoeffding
@@ -111,7 +111,7 @@ class ExactScores:
 
     def estimate(self) -> Estimate:
         """Indices of the features or groups."""
-        return exact_estimate(self.decomposition, self.groups)
+        return estimate_exact(self.decomposition, self.groups)
 
     def estimate_pairs(self, _: Estimate, *, is_scalar: bool) -> PairIndices | None:
         """Indices of the pairs."""
@@ -122,7 +122,7 @@ class ExactScores:
             Samples(np.stack([measure(pair) for pair in self.pairs.tolist()]))
             for measure in (parts.index, parts.total_interaction, parts.effect)
         )
-        return PairIndices(**table_columns(first, total, effect, None, is_scalar), pairs=self.pairs)
+        return PairIndices(**make_columns(first, total, effect, None, is_scalar), pairs=self.pairs)
 
     def contrast(self, a: int, b: int) -> ExactScores:
         """Score of label a minus that of label b; coefficients are linear in the score."""
@@ -141,7 +141,7 @@ class ExactScores:
 
 @dataclass(frozen=True)
 class PickFreezeScores:
-    """Scores of two designs and of their mixtures; see `pick_freeze_estimate`.
+    """Scores of two designs and of their mixtures; see `estimate_pick_freeze`.
 
     Attributes:
         estimator: its name.
@@ -163,10 +163,10 @@ class PickFreezeScores:
         """Indices of the features or groups."""
         f_a, f_b, f_c = self.scores[:, 0], self.scores[:, 1], self.scores[:, 2:]
         moves = sum_moves(self.a, self.b, self.groups)
-        return pick_freeze_estimate(self.estimator, f_a, f_b, f_c, moves, self.variance)
+        return estimate_pick_freeze(self.estimator, f_a, f_b, f_c, moves, self.variance)
 
     def estimate_pairs(self, _: Estimate, *, is_scalar: bool) -> PairIndices | None:
-        """None: these designs hold no pairs."""
+        """None: these designs have no pairs."""
         return None
 
     def contrast(self, a: int, b: int) -> PickFreezeScores:
@@ -185,7 +185,7 @@ AnyScores = FlipScores | ExactScores | PickFreezeScores
 def is_constant(scores: Floats, size: float | Floats | None = None) -> Array:
     """Whether each label's scores ``(masks, ..., labels)`` differ by no more than rounding.
 
-    NaN is left out. ``size`` is that of the numbers the scores come from, by default their own.
+    Ignores NaN. ``size`` is the size of the numbers that the scores were computed from.
     """
     axes = tuple(range(scores.ndim - 1))
     low, high = np.nanmin(scores, axis=axes), np.nanmax(scores, axis=axes)
@@ -194,7 +194,7 @@ def is_constant(scores: Floats, size: float | Floats | None = None) -> Array:
 
 
 def round_constant(scores: Floats, size: float | None = None) -> Floats:
-    """Scores ``(..., labels)`` with equal numbers, bit for bit, where a label `is_constant`."""
+    """Make the scores ``(..., labels)`` of a label equal, bit for bit, if it `is_constant`."""
     constant = is_constant(scores, size)
     if not constant.any():
         return scores

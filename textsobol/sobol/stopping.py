@@ -1,9 +1,8 @@
-"""Base masks in rounds, until it is clear which features are the top k.
+"""Base masks in rounds, until the top k features are stable.
 
-After every round two questions are asked of the squared differences D_i^2 so far, whose mean
-ranks features by total index. Is the set of the k highest the same in nearly all bootstrap
-resamples of the masks? Then it is time to stop. Which features surely are not among them? They
-are not flipped any more, and the passes this saves go to more base masks.
+The mean of the squared differences D_i^2 ranks features by total index. If the k highest are the
+same in nearly all bootstrap resamples of the masks, the rounds end. Features that surely are not
+among the top k are no longer flipped, and the saved passes go to more base masks.
 """
 
 import math
@@ -19,9 +18,9 @@ from textsobol.sobol.scores import FlipScores, is_constant, pad_flips, round_con
 from textsobol.sobol.uncertainty import Samples, interval
 from textsobol.steps import Steps, ask
 
-LEAST_MASKS = 8  # before anything is decided: fewer say too little about their own spread
+LEAST_MASKS = 8  # before any decision: fewer say too little about their own spread
 _GROWTH = 1.5  # of the base masks, from round to round
-_SURE = 0.999  # level of the intervals that decide what is surely not on top
+_SURE = 0.999  # level of the intervals that decide which features surely are not on top
 _RESAMPLES = 1000
 _ROUNDING = 1e-9  # of a mean square: less than single precision can resolve
 
@@ -30,7 +29,7 @@ def score_in_rounds(config: Config, design: Design) -> Steps[tuple[FlipScores, f
     """Ask for base masks and flips in rounds until the top is stable or the passes are spent.
 
     Returns:
-        The scores, and the stability of the top: the lowest of all labels, see `top_stability`.
+        The scores, and the lowest stability of the top over all labels; see `top_stability`.
     """
     assert config.keep is not None
     assert config.precision is not None
@@ -40,7 +39,7 @@ def score_in_rounds(config: Config, design: Design) -> Steps[tuple[FlipScores, f
     n_masks = 0
     while True:
         n_more = min(
-            _masks_after_next_round(n_masks, design.block_size) - n_masks,
+            _count_masks_after_next_round(n_masks, design.block_size) - n_masks,
             passes // (1 + len(flipped)),
             passes if config.most_base is None else config.most_base - n_masks,
         )
@@ -61,23 +60,23 @@ def score_in_rounds(config: Config, design: Design) -> Steps[tuple[FlipScores, f
         if n_masks >= LEAST_MASKS:
             if stability >= config.precision:
                 break
-            flipped = flipped[~surely_below(squares[:, flipped], config.stable_top)]
+            flipped = flipped[~find_surely_below(squares[:, flipped], config.stable_top)]
     scores = round_constant(scores)
     found_scores = FlipScores(base, blocks, config.keep, scores[:, 0], scores[:, 1:])
     return found_scores, stability if n_masks >= LEAST_MASKS else 0.0
 
 
-def _masks_after_next_round(n_masks: int, block_size: int) -> int:
+def _count_masks_after_next_round(n_masks: int, block_size: int) -> int:
     """Base masks after the next round, in whole blocks: 8, 12, 20, 32, 48, 72 with blocks of 4."""
     wanted = max(LEAST_MASKS, _GROWTH * n_masks, n_masks + 1)
     return math.ceil(wanted / block_size) * block_size
 
 
 def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) -> Floats:
-    """Share of bootstrap resamples of the masks that have the same features on top.
+    """Fraction of bootstrap resamples of the masks with the same features on top.
 
-    A feature of mean 0 is never on top, so that there may be fewer than ``top``. A resample
-    in which the last of the top and the first of the others tie counts as different.
+    A feature with mean 0 is never on top, so that there may be fewer than ``top``. A tie between
+    the last of the top and the first of the others counts as a different top.
 
     Args:
         squares: D_i(z_j)^2 ``(masks, features, labels)``; NaN where a feature was not flipped.
@@ -86,7 +85,7 @@ def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) ->
         seed: seed of the bootstrap.
 
     Returns:
-        Shares ``(labels,)``.
+        Fractions ``(labels,)``.
 
     Example:
         >>> squares = np.array([[[4.0], [1.0], [1.0]], [[6.0], [1.0], [1.0]]])
@@ -103,7 +102,7 @@ def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) ->
     n_draws = n_masks - 1
     drawn = rng.multinomial(n_draws, np.full(n_masks, 1 / n_masks), size=_RESAMPLES) / n_draws
     others = np.delete(squares, flipped, axis=1)
-    shares = np.empty(n_labels)
+    stable = np.empty(n_labels)
     for label in range(n_labels):
         own = squares[:, flipped, label]
         means = own.mean(axis=0)
@@ -113,21 +112,21 @@ def top_stability(squares: Floats, flipped: Integers, top: int, *, seed: int) ->
         is_top[order[:top]] = True
         is_top &= means > least
         resampled = drawn @ own
-        # The means of features that are no longer flipped hardly move: they are not resampled.
+        # Features that are no longer flipped are not resampled: their means hardly change.
         rest = max(least, np.nanmean(others[..., label], axis=0).max(initial=0.0))
         lowest = resampled[:, is_top].min(axis=1, initial=np.inf)
         highest = resampled[:, ~is_top].max(axis=1, initial=rest)
-        shares[label] = (lowest > highest * (1 + _ROUNDING)).mean()
-    return shares
+        stable[label] = (lowest > highest * (1 + _ROUNDING)).mean()
+    return stable
 
 
-def surely_below(squares: Floats, top: int) -> Array:
+def find_surely_below(squares: Floats, top: int) -> Array:
     """Which features surely are not among the top k for any label ``(features,)``.
 
-    The upper end of a strict interval of their mean lies below the lower ends of k others. What
-    the masks may have missed is added to the upper end: something that happens in less than
-    about 7 / n of all masks can be absent from n masks (with probability 1 / 1000), and it is
-    assumed to be as large as the mean square of the k-th feature.
+    The upper end of their 99.9 % interval lies below the lower ends of k others. What the masks may
+    have missed is added to the upper end: an event in less than about 7 / n of all masks is absent
+    from n masks with a probability above 1 / 1000, and is assumed to be as large as the mean square
+    of the k-th feature.
 
     Args:
         squares: D_i(z_j)^2 ``(masks, features, labels)``.
@@ -135,7 +134,7 @@ def surely_below(squares: Floats, top: int) -> Array:
 
     Example:
         >>> squares = np.tile([[[4.0], [4.0], [0.01]]], (16, 1, 1))
-        >>> surely_below(squares, 2)
+        >>> find_surely_below(squares, 2)
         array([False, False,  True])
     """
     n_masks, n_features, _ = squares.shape

@@ -1,4 +1,4 @@
-"""Estimates and how sure they are: standard errors, intervals, the stability of a ranking."""
+"""Estimates and their uncertainty: standard errors, intervals, stability of a ranking."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtrit
 from textsobol.sobol.arrays import Floats
 from textsobol.sobol.moderated import Moderated
 
-_CELLS = 1_000_000  # of resampled means at a time
+_CELLS = 1_000_000  # resampled means at a time
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Samples:
         per_mask: pseudo-values ``(base masks, features, labels)``: their mean is the estimate
             to first order, their spread its standard error. ``None`` when there is no
             sampling error; NaN in the last masks of a feature that was flipped in fewer masks.
-        is_square: whether it is a mean of squares, positive and skewed to the right.
-        ranked: what ranks features under a bootstrap ``(base masks, features, labels)``:
-            the values before they are divided by a variance that all features share.
+        is_square: whether it is a mean of squares: positive and skewed to the right.
+        ranked: values that rank features in a bootstrap ``(base masks, features, labels)``: before
+            division by the variance that all features share.
     """
 
     value: Floats
@@ -34,7 +34,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What every estimator returns: indices and effects of all features, and the variance.
+    """The result of every estimator: indices and effects of all features, and the variance.
 
     Attributes:
         first: first-order indices.
@@ -44,7 +44,7 @@ class Estimate:
         mean: mean of the score ``(labels,)``.
         variance_per_mask: values ``(base masks, labels)`` whose mean is about the variance;
             from ``flip``, for its pairs.
-        moderated: what the intervals of ``flip`` are made of.
+        moderated: from which intervals of ``flip`` are computed.
     """
 
     first: Samples
@@ -67,8 +67,8 @@ def ratio(
     """A ratio of two estimates, with pseudo-values from its linearisation.
 
     With R = X / Y and values x_j, y_j of mask j, the pseudo-value of mask j is
-    R + (x_j - mean x - R (y_j - mean y)) / Y (the delta method). Where Y is not positive the
-    ratio is 0.
+    R + (x_j - mean x - R (y_j - mean y)) / Y (the delta method). The ratio is 0 if Y is
+    not positive.
 
     Args:
         numerators: x ``(masks, features, labels)``.
@@ -110,9 +110,9 @@ def check_level(level: float) -> None:
 def margin(samples: Samples, level: float) -> Floats:
     """Half the width of an interval that holds the true value with probability ``level``.
 
-    A Student interval whose degrees of freedom follow the tails of the sample: a variance
-    from N values of kurtosis k is as good as one from 2N / (k - 1) + 1 normal values
-    (Satterthwaite 1946), so heavy tails, where the error itself is uncertain, widen it.
+    A Student interval whose degrees of freedom depend on the tails of the sample: a variance from
+    N values of kurtosis k is as good as one from 2N / (k - 1) + 1 normal values (Satterthwaite
+    1946), so heavy tails, which make the error itself uncertain, widen it.
     """
     check_level(level)
     error = standard_error(samples)
@@ -139,7 +139,7 @@ def interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     if not samples.is_square:
         return value - half, value + half
     is_positive = value > 0
-    # The logarithm is not needed where the width or the value is 0.
+    # No logarithm if the width or the value is 0.
     exponent = np.divide(half, value, out=np.zeros_like(value), where=is_positive & (half > 0))
     with np.errstate(over="ignore"):
         factor = np.exp(exponent)
@@ -149,8 +149,7 @@ def interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
 def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
     """Interval of an index, which lies between 0 and 1.
 
-    An estimate outside of that range is first moved to its edge, so that the interval
-    never shrinks to a point because of it.
+    An estimate outside that range is clipped first, so that its interval never shrinks to a point.
     """
     inside = replace(samples, value=np.clip(samples.value, 0, 1))
     low, high = interval(inside, level)
@@ -158,7 +157,7 @@ def share_interval(samples: Samples, level: float) -> tuple[Floats, Floats]:
 
 
 def masks_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
-    """Base masks at which the k largest means would be the same ones in ``share`` of designs.
+    """Base masks for which the k largest means are the same ones in ``share`` of designs.
 
     With lead x_j = D_a^2 - D_b^2 at mask j, for a of the top and b below it, the mean lead of n
     masks is positive with probability Phi(sqrt(n) mean(x) / sd(x)), so that
@@ -167,10 +166,10 @@ def masks_for_stable_top(squares: Floats, k: int, *, share: float) -> float:
     Args:
         squares: what is averaged ``(masks, features)``; NaN where a feature was not flipped.
         k: number of features at the top.
-        share: of designs, between 0 and 1.
+        share: fraction of designs, between 0 and 1.
 
     Returns:
-        The number; infinite from one mask, and where features are equal as far as masks show.
+        The number; infinite from one mask, or if features are equal as far as the masks show.
 
     Example:
         >>> squares = np.array([[4.0, 0.0], [2.0, 4.0], [4.0, 2.0]])

@@ -1,4 +1,4 @@
-"""A classifier as a function of its embeddings, for methods that need gradients."""
+"""A classifier as a function of its embeddings, for gradient methods."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def embed(
     score: str,
     labels: Sequence[int],
 ) -> Differentiable:
-    """The scores of a text as a function of its tokens' vectors.
+    """The scores of a text as a function of its token embeddings.
 
     Args:
-        classifier: a model of transformers with its tokenizer.
-        texts: the text or pair, as much as the model sees of it.
+        classifier: a transformers model with its tokenizer.
+        texts: the text or pair, cut to the model's window.
         spans: of the features, for each text.
         score: what is analysed; see `outputs.compute_scores`.
         labels: numbers of the labels.
@@ -36,7 +36,7 @@ def embed(
 
     model, tokenizer = classifier.model, classifier.tokenizer
     if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("gradient methods need a fast tokenizer, which knows where a token stands")
+        raise ValueError("gradient methods need a fast tokenizer: others have no offsets")
     with keep_settings(tokenizer):
         encoding = tokenizer(
             *([text] for text in texts),
@@ -50,7 +50,7 @@ def embed(
     if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
         types = torch.tensor(encoding["token_type_ids"], device=device)
 
-    # A model that does not know its pad token does not know where a text of a batch ends.
+    # A model without a pad token cannot find the end of a text in a batch.
     is_alone = getattr(model.config, "pad_token_id", None) is None
 
     def forward(inputs: Tensor) -> Tensor:
@@ -64,8 +64,8 @@ def embed(
                 logits = model(inputs_embeds=inputs, attention_mask=seen, **more).logits
             except NotImplementedError as error:
                 raise ValueError(
-                    f"{type(model).__name__} takes no vectors instead of tokens: gradient methods "
-                    f"cannot be used with it"
+                    f"gradient methods need a model that accepts inputs_embeds, which "
+                    f"{type(model).__name__} does not"
                 ) from error
         return compute_score_tensor(logits, classifier.activation, score, labels)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from textsobol.driver import run, stream
-from textsobol.labels import checked_label
+from textsobol.labels import choose_target
 from textsobol.methods import Attribution, Method, Scale, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
@@ -38,20 +38,19 @@ class TextExplainer:
     Args:
         model: a text-classification or zero-shot-classification pipeline, a model (with
             ``tokenizer``), a pair (model, tokenizer), a directory or hub id, a function from a
-            list of texts to scores, or a model elsewhere: see `textsobol.endpoint` and
-            `textsobol.remote`. It is never changed. Without one, the bundled classifier of film
-            reviews is used.
-        tokenizer: the model's tokenizer, when ``model`` is a model.
+            list of texts to scores, or a remote model: see `textsobol.endpoint` and
+            `textsobol.remote`. It is never changed. By default, the bundled classifier of film
+            reviews.
+        tokenizer: the model's tokenizer, if ``model`` is a model.
         label_names: names of a function's scores, or all labels of an endpoint.
-        candidate_labels: what a zero-shot pipeline chooses from.
-        unit: what is left out as one: ``word``, ``token`` (the tokenizer's words),
+        candidate_labels: the labels of a zero-shot pipeline.
+        unit: what a feature is: ``word``, ``token`` (the tokenizer's words),
             ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
             spans.
-        perturbation: what happens to a word that is left out: ``delete``, ``mask`` (the mask
-            token stands in), ``pad`` (its tokens stay but are not seen), or a string that
-            replaces it.
-        ignore: words that always stay and get no score: ``stopwords``, a list, or a function
-            of a word.
+        perturbation: what happens to an absent word: ``delete``, ``mask`` (replaced by the mask
+            token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
+        ignore: words that are always present and get no score: ``stopwords``, a list, or a
+            function of a word.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
             ``output``, the number before softmax. By default the log-odds; a function's scores
             are analysed as they are, unless ``logit`` or ``probability`` says that they are
@@ -107,23 +106,25 @@ class TextExplainer:
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
-        self._ignore = ignore if ignore is None or isinstance(ignore, str) else _described(ignore)
+        self._ignore = (
+            ignore if ignore is None or isinstance(ignore, str) else _describe_ignore(ignore)
+        )
         self._score = score or "logit"
         self.progress = progress
 
     @property
     def name(self) -> str:
-        """How the model is called in explanations."""
+        """The name of the model in explanations."""
         return self._classifier.name
 
     @property
     def model(self) -> Any:
-        """The torch model, where there is one; it is what was given, not a copy."""
+        """The torch model that was given, not a copy; ``None`` for other models."""
         return getattr(self._classifier, "model", None)
 
     @property
-    def described(self) -> dict[str, Any]:
-        """The model and all that was chosen with it, for the record."""
+    def settings(self) -> dict[str, Any]:
+        """The model and the options, for an explanation's settings."""
         return {
             "model": self._classifier.name,
             "unit": self._unit,
@@ -148,21 +149,21 @@ class TextExplainer:
         Args:
             text: the text, or a pair of texts.
             target: the label that is explained; by default the likeliest of ``targets``.
-            targets: labels to analyse, or so many of the likeliest beside ``target``; by default
+            targets: labels to analyse, or how many of the likeliest besides ``target``; by default
                 all. They share the forward passes.
-            method: ``sobol``, or another attribution method to compare with, by name; or one with
-                options, such as ``Sobol(keep=0.9)``; see `textsobol.methods`.
+            method: the name of an attribution method, or a method with options, such as
+                ``Sobol(keep=0.9)``; see `textsobol.methods`.
             budget: forward passes allowed; see `default_budget`.
             seed: the same seed gives the same explanation.
 
         Raises:
-            ValueError: when there is nothing to explain, or a setting is out of range.
-            BlackBoxError: when the classifier fails; it names the text.
+            ValueError: if there is nothing to explain, or a setting is out of range.
+            BlackBoxError: if the classifier fails; it names the text.
         """
         with LateProgress(1, enabled=self.progress) as progress:
             steps = self.walk(
                 text, target=target, targets=targets, method=method, budget=budget, seed=seed,
-                expect=progress.more,
+                expect=progress.expect,
             )  # fmt: skip
             return run(steps, progress.tick)
 
@@ -176,10 +177,10 @@ class TextExplainer:
         budget: int | None = None,
         seed: int = 0,
     ) -> Iterator[TextExplanation]:
-        """Explain a text, with better and better answers on the way; arguments of `__call__`.
+        """Explain a text step by step: yield better and better explanations; see `__call__`.
 
-        The first comes after one base mask, the last is what ``explainer(text)`` gives; together
-        they cost no more than that. Stop whenever it is enough.
+        The first comes after one base mask, the last equals ``explainer(text)``. Together they cost
+        no more forward passes than the last. Stop at any time.
 
         Example:
             >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
@@ -207,7 +208,7 @@ class TextExplainer:
         is_streamed: bool = False,
         expect: Callable[[int], None] = lambda n_masks: None,
     ) -> Steps[TextExplanation]:
-        """From a text to its explanation, as a generator that `textsobol.driver` serves.
+        """From a text to its explanation, as a generator that `textsobol.driver` runs.
 
         Args:
             text: see `__call__`.
@@ -216,15 +217,15 @@ class TextExplainer:
             method: see `__call__`.
             budget: see `__call__`.
             seed: see `__call__`.
-            is_streamed: also yield functions that make explanations of what is known so far.
-            expect: called with the number of masks that will be asked for.
+            is_streamed: also yield functions that make intermediate explanations.
+            expect: called with the number of masks that will be scored.
         """
         start = time.perf_counter()
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
         model = self._mask(text)
         yield from model.predict(targets, target)
-        target = checked_label(target, model.labels, model.probabilities)
-        if method.kind == "search":  # for one label: it takes far too long for many
+        target = choose_target(target, model.labels, model.probabilities)
+        if method.kind == "search":  # takes far too long for several labels
             model = model.with_target(target)
         budget, n_masks = self._choose_budget(method, budget, model)
         expect(n_masks or method.expected_masks(model.n_features))
@@ -233,7 +234,7 @@ class TextExplainer:
 
         def explain(found: Attribution) -> TextExplanation:
             made = record(method, found, budget=budget, seed=seed)
-            return self._explanation(model, found, target, start, made)
+            return self._make_explanation(model, found, target, start, made)
 
         found = yield from map_results(steps, lambda found: partial(explain, found))
         return explain(found)
@@ -248,14 +249,14 @@ class TextExplainer:
     def _choose_budget(
         self, method: Method, budget: int | None, model: MaskedTextModel
     ) -> tuple[int | None, int | None]:
-        """Forward passes and masks that may be scored; ``None`` for what the options ask for."""
+        """The budget in forward passes and in masks; ``None``: as many as the options need."""
         passes, n_words = self._classifier.passes, model.n_features
         scale = Scale(n_words, "words", default_budget(n_words), passes, has_groups=True)
         budget = method.choose_budget(budget, scale)
         model.ledger.budget = None if budget is None else budget // passes
         return budget, model.ledger.budget
 
-    def _explanation(
+    def _make_explanation(
         self,
         model: MaskedTextModel,
         found: Attribution,
@@ -270,25 +271,27 @@ class TextExplainer:
             target=target,
             cost={
                 **count_masks(found),
-                "forwarded": model.cost.rows + found.passes,
+                "forwarded": model.cost.passes + found.passes,
                 "padding": round(model.cost.padding_share, 4),
                 **model.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
-            settings={**self._settings(model), **made},
+            settings={**self._record_settings(model), **made},
             pairs=make_pairs(model, found),
             path=make_path(model, found),
-            sums=compute_sums(model.labels, found.indices, model.scores(model.problem().whole)[0]),
+            sums=compute_sums(
+                model.labels, found.indices, model.score_masks(model.problem().whole)[0]
+            ),
             advised=advise_passes(model.labels, found, passes=self._classifier.passes),
             evidence=found,
         )
 
     def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
-        """The text with its words, ready to be asked about; what metrics work on."""
+        """The masked model of a text, for metrics."""
         return run(self._mask(text).predict(targets))
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
-        """Explain texts one by one, as they are asked for; an error names the text's number."""
+        """Explain texts one by one, lazily; an error names the text's number."""
         if isinstance(texts, str):
             raise ValueError("many() takes a list of texts; explain one text with explainer(text)")
         for number, text in enumerate(texts):
@@ -298,9 +301,9 @@ class TextExplainer:
                 raise ValueError(f"text {number}: {error}") from error
             yield explanation
 
-    def _settings(self, model: MaskedTextModel) -> dict[str, Any]:
-        return {**self.described, "labels": list(model.labels), "versions": versions()}
+    def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
+        return {**self.settings, "labels": list(model.labels), "versions": versions()}
 
 
-def _described(ignore: Ignore) -> str | list[str]:
+def _describe_ignore(ignore: Ignore) -> str | list[str]:
     return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)

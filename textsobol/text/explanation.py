@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.labels import checked_label
+from textsobol.labels import choose_target
 from textsobol.methods import Attribution
 from textsobol.text import serialise
 from textsobol.text.records import (
@@ -134,7 +134,7 @@ class TextExplanation:
 
     def for_target(self, name: str) -> TextExplanation:
         """The same explanation for another label, from the same masks."""
-        return replace(self, target=checked_label(name, self.targets, self.probabilities))
+        return replace(self, target=choose_target(name, self.targets, self.probabilities))
 
     def contrast(self, label: str, other: str) -> TextExplanation:
         """Why one label and not the other: scores of the difference of their log-odds.
@@ -156,7 +156,7 @@ class TextExplanation:
             [('goal', 0.5), ('vote', -0.5)]
         """
         for name in (label, other):
-            checked_label(name, self.targets, self.probabilities)
+            choose_target(name, self.targets, self.probabilities)
         if label == other:
             raise ValueError(f"contrast needs two different labels, not {label!r} twice")
         found = self.evidence
@@ -262,9 +262,9 @@ class TextExplanation:
         if suffix == ".json":
             path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
         elif suffix == ".html":
-            from textsobol.render.page import explanation_html
+            from textsobol.render.page import render_explanation
 
-            path.write_text(explanation_html(self), encoding="utf-8")
+            path.write_text(render_explanation(self), encoding="utf-8")
         elif suffix in (".png", ".svg"):
             from textsobol.render.plots import save_plot
 
@@ -328,6 +328,6 @@ class TextExplanation:
         return f"TextExplanation({self.target}: {top}{more}; {n_scored} words scored)"
 
     def _repr_html_(self) -> str:
-        from textsobol.render.page import notebook_html
+        from textsobol.render.page import render_notebook
 
-        return notebook_html(self)
+        return render_notebook(self)

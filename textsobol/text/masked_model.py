@@ -66,7 +66,7 @@ class MaskedTextModel(MaskedClassifier):
 
     @property
     def engine(self) -> Engine:
-        """Runs the model, for all texts of one classifier."""
+        """Runs the model; the same for all texts of a classifier."""
         return self._prepared.engine
 
     def inputs(self, masks: Array) -> Sequence[Any]:
@@ -74,22 +74,22 @@ class MaskedTextModel(MaskedClassifier):
         return self._prepared.inputs(masks)
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
-        """Different masks can leave the same text, such as either "very" of "very very good"."""
+        """Different masks can give the same text: without either "very" of "very very good"."""
         return [self._prepared.key(each) for each in given]
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
-        """The scores as a function of the tokens' vectors, for models of transformers."""
+        """The scores as a function of the token embeddings, for transformers models."""
         classifier = self._classifier
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
         return lambda: embed(classifier, self._seen, self._spans, self._score, self._chosen)
 
     def decision(self) -> Decision | None:
-        """What is decided."""
+        """The prediction that a path tries to change."""
         return self._decision()
 
     def levels(self) -> Sequence[Integers]:
-        """The two texts of a pair, paragraphs, sentences."""
+        """Groups: the two texts of a pair, paragraphs, sentences."""
         places: list[tuple[int, ...]] = []
         for part, (text, spans) in enumerate(zip(self._seen, self._spans, strict=True)):
             found = find_paragraphs(text), find_sentences(text)
@@ -98,7 +98,7 @@ class MaskedTextModel(MaskedClassifier):
         return list(np.array(places).T)
 
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
-        """The same error with the text instead of the mask, unless it names one already."""
+        """Add the masked text to the error, unless it has one."""
         if "text: " in str(error) or "for the text" in str(error):
             return error
         replacement = self._classifier.replacement(self._perturbation)

@@ -1,9 +1,9 @@
-"""The text with some of its words left out, as strings.
+"""A text without some of its words, as strings.
 
 The text is cut at white space outside of words. A piece between two cuts, with the white space
-before it, is a *stretch*: " gripping," holds one word and a comma. When a word is left out, the
-rest of its stretch stays; when nothing is left, its white space goes too. A stretch depends on
-its own words only, so that a tokenizer need not see every masked text.
+before it, is a *stretch*: " gripping," holds one word and a comma. If a word is absent, the rest of
+its stretch stays; if nothing is left, its white space is removed too. A stretch depends only on its
+own words, so that not every masked text has to be tokenized.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class MaskedText:
         self._rendered: dict[tuple[int, int], str] = {}
 
     def render(self, masks: Array) -> list[str]:
-        """The text under each mask of ``masks (rows, words)``."""
+        """The text for each mask of ``masks (masks, words)``."""
         texts = []
         for codes in self.variants(masks).tolist():
             pieces = [self.variant_text(k, code) for k, code in enumerate(codes)]
@@ -70,10 +70,10 @@ class MaskedText:
         return texts
 
     def variants(self, masks: Array) -> Integers:
-        """A number for what is left of each stretch: ``(rows, stretches)``.
+        """A number for what is left of each stretch: ``(masks, stretches)``.
 
-        Bit b says whether the stretch's b-th word is present. A text without spaces is one
-        stretch, whose words may be too many for 64 bits; then they are Python's numbers.
+        Bit b says whether the stretch's b-th word is present. The numbers are Python integers if a
+        stretch, such as a text without spaces, has too many words for 64 bits.
         """
         number = np.int64 if self.most_words_in_a_stretch < 63 else object
         codes = np.zeros((len(masks), len(self.stretches)), dtype=number)
@@ -88,11 +88,11 @@ class MaskedText:
 
     @cached_property
     def most_words_in_a_stretch(self) -> int:
-        """Number of words of the longest stretch."""
+        """Words of the longest stretch."""
         return max((len(stretch.words) for stretch in self.stretches), default=0)
 
     def variant_text(self, stretch: int, code: int, *, leads: bool = False) -> str:
-        """What is left of a stretch; without its white space when it starts the text."""
+        """What is left of a stretch; without its white space if it starts the text."""
         key = (stretch, code)
         if key not in self._rendered:
             self._rendered[key] = self._render_variant(self.stretches[stretch], code)

@@ -1,4 +1,4 @@
-"""What an explanation is made of: words with their measures, pairs, the path, the sums."""
+"""The records of an explanation: words with their measures, pairs, path, sums."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, fields
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What one word did to one label; NaN where a number is not known.
+    """The measures of one word for one label; NaN if unknown.
 
     Fields that end in ``low`` and ``high`` are the ends of 95 % intervals.
 
     Attributes:
         score: the signed total Sobol index: the word's share of the variation of the label's
-            log-odds, with the sign of its effect (plus where the effects cancel out). Other
-            attribution methods put their own score here.
-        low: of the score's interval, which spans 0 where the sign of the effect is not settled.
-        total: the share without its sign: of all variation that the word has a part in, alone or
-            together with others.
+            log-odds, with the sign of its effect (plus if the effects cancel out); for other
+            attribution methods, their own score.
+        low: lower end for the score; the interval spans 0 if the sign of the effect is unclear.
+        total: the share without its sign: of the variation that involves the word, alone or with
+            others.
         first: the share that the word causes alone.
         effect: mean change of the label's log-odds when the word is present; at keep rate 0.5 the
             Banzhaf value.
@@ -59,7 +59,7 @@ class Measures:
 
     @property
     def doubt(self) -> str:
-        """What is not known of the score: nothing, its direction, or whether it is 0."""
+        """What is unclear about the score: nothing, its direction, or whether it is 0."""
         if math.isnan(self.low) or self.is_clear or self.low == self.high:
             return ""
         if self.total_low == self.total_high:
@@ -68,14 +68,14 @@ class Measures:
 
     @classmethod
     def of_score(cls, score: float) -> Measures:
-        """Of an attribution method that gives a score and nothing else."""
+        """Measures of an attribution method that gives only a score."""
         unknown = {field.name: math.nan for field in fields(cls)}
         return cls(**{**unknown, "score": score})
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word, its place in the text, and what it did.
+    """A word, its place in the text and its measures.
 
     Attributes:
         text: the word as written.
@@ -83,8 +83,8 @@ class Word:
         status: ``scored``, ``ignored`` or ``outside`` (of the model's window).
         scores: measures by label.
         part: 0, or 1 for words of the second text of a pair.
-        shared_by: number of neighbouring words that were masked as one group, because the budget
-            was too small to mask each; their measures are those of the group.
+        shared_by: number of neighbouring words masked as one group because the budget was small;
+            their measures are those of the group.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class WordScore(Measures):
-    """A word of the ranking, with its place and its measures for one label; prints as a line.
+    """A word of the ranking, with its place and its measures for one label; prints as one line.
 
     Attributes:
         word: the word as written, or the words of a group.
@@ -118,17 +118,19 @@ class WordScore(Measures):
 
     def __str__(self) -> str:
         has_width = not math.isnan(self.low) and self.low != self.high
-        interval = f" ({signed(self.low)} to {signed(self.high)})" if has_width else ""
+        interval = (
+            f" ({format_signed(self.low)} to {format_signed(self.high)})" if has_width else ""
+        )
         effect = "" if math.isnan(self.effect) else f", effect {self.effect:+.2f}"
-        return f"{self.name}: {signed(self.score)}{interval}{effect}"
+        return f"{self.name}: {format_signed(self.score)}{interval}{effect}"
 
 
 @dataclass(frozen=True)
 class PairScore:
-    """What two words do to a label together, beyond what each does alone.
+    """The interaction of two words: their effect together, beyond each alone.
 
     Attributes:
-        effect: mean change of the label's score beyond the sum of the two: positive when they
+        effect: mean change of the label's score beyond the sum of the two: positive if they
             reinforce each other.
         low: lower end of the 95 % interval of the effect; ``high`` is the upper one.
         total: share of the score's variance that needs both words.
@@ -155,13 +157,13 @@ class WordPair:
 
 @dataclass(frozen=True)
 class Deletion:
-    """One step of the path: the deleted words, and the model's answer without all deleted so far.
+    """One step of the path: the deleted words, and the prediction after this deletion.
 
     Attributes:
         words: numbers of the deleted words: one, or those of a group.
         text: the deleted words by name; see `name_words`.
         probabilities: by label, after this deletion and all before it.
-        prediction: the label that is now predicted; a tie keeps the one of the whole text.
+        prediction: the label now predicted; a tie keeps that of the whole text.
     """
 
     words: tuple[int, ...]
@@ -178,11 +180,11 @@ class FlipSet:
         words: their numbers among the explanation's words, in the order of the text.
         texts: their names; see `name_words`.
         probabilities: by label, without these words.
-        prediction: the label that is then predicted.
+        prediction: the label predicted without them.
         is_irreducible: whether every word is needed: putting any one back restores the
-            prediction. False also where the budget ended before that was checked, or where words
-            were masked as a group.
-        is_smallest: whether no smaller set exists, since all masks were scored.
+            prediction. Also false if the budget ran out before this was checked, or if words were
+            masked as a group.
+        is_smallest: whether no smaller set exists; known if all masks were scored.
     """
 
     words: tuple[int, ...]
@@ -193,21 +195,21 @@ class FlipSet:
     is_smallest: bool = False
 
     def __str__(self) -> str:
-        left = probability(self.probabilities[self.prediction])
+        left = format_probability(self.probabilities[self.prediction])
         return f"without {join_words(self.texts)}: {self.prediction} {left}"
 
 
 @dataclass(frozen=True)
 class Path:
-    """The deletions that lower the prediction the soonest, as far as a search found.
+    """The order of deletions that a search found to change the prediction soonest.
 
-    There are no scores and no intervals: another seed may find another path about as good.
+    It has no scores and no intervals; another seed may find another path about as good.
 
     Attributes:
-        label: the predicted label, against which words are deleted.
+        label: the predicted label, whose probability the deletions lower.
         steps: the deletions, in order.
-        flip: the shortest set found that changes the prediction, or ``None``.
-        rises: whether deletions raise the probability instead: a single output below one half
+        flip: the smallest flip set found, or ``None``.
+        rises: whether deletions raise the probability instead, because a single output below 0.5
             predicts "no".
     """
 
@@ -236,10 +238,9 @@ class Sums:
 
     Attributes:
         baseline: mean over all masks.
-        additive: what the words' effects add, each word being present: the sum of
-            (1 - keep rate) x effect.
-        remainder: what words do together beyond that.
-        additive_share: share of the variation that words cause alone, the sum of ``first``.
+        additive: contribution of the words' effects: the sum of (1 - keep rate) x effect.
+        remainder: contribution of interactions.
+        additive_share: share of the variation that words cause alone: the sum of ``first``.
     """
 
     baseline: float
@@ -253,29 +254,29 @@ class Sums:
         return self.baseline + self.additive + self.remainder
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """The number with its sign; ``0`` where it rounds to that.
+def format_signed(value: float, digits: int = 3) -> str:
+    """The number with its sign; ``0`` if it rounds to 0.
 
     Example:
-        >>> signed(0.25), signed(-0.25), signed(-0.0001)
+        >>> format_signed(0.25), format_signed(-0.25), format_signed(-0.0001)
         ('+0.250', '-0.250', '0')
     """
     shown = f"{value:+.{digits}f}"
     return shown if float(shown) else "0"
 
 
-def probability(value: float) -> str:
-    """Two digits, or three where two would hide on which side of one half it is.
+def format_probability(value: float) -> str:
+    """Two digits, or three if two would read 0.50.
 
     Example:
-        >>> probability(0.614), probability(0.504)
+        >>> format_probability(0.614), format_probability(0.504)
         ('0.61', '0.504')
     """
     return f"{value:.2f}" if f"{value:.2f}" != "0.50" else f"{value:.3f}"
 
 
 def name_words(words: Sequence[Word]) -> list[str]:
-    """All words as written; those that occur several times with their number: "very (2)".
+    """All words as written; repeated ones with a number: "very (2)".
 
     Example:
         >>> name_words([Word("very", 0, 4), Word("very", 5, 9), Word("good", 10, 14)])
@@ -291,7 +292,7 @@ def name_words(words: Sequence[Word]) -> list[str]:
 
 
 def join_words(texts: Sequence[str]) -> str:
-    """Words in a sentence.
+    """Join words with commas and "and".
 
     Example:
         >>> join_words(["dull", "long", "ruined"])

@@ -1,4 +1,4 @@
-"""From what a method found to the records of a text's words, pairs, sums and path."""
+"""From an attribution to the records of a text: words, pairs, sums and path."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from textsobol.methods import Attribution
-from textsobol.search.budget import budget_for_base_masks
+from textsobol.search.budget import find_budget
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.text.masked_model import MaskedTextModel
@@ -28,15 +28,15 @@ from textsobol.text.records import (
 _TOP = 10  # the top whose stability is reported
 _RESAMPLES = 200
 _LEVEL = 0.95
-_ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about; their least share of the first's
-_MOST_ADVISED = 64  # base masks, unless there are many already
-_LEAST_ADVISED = 5.0  # base masks; with fewer there are no intervals
+_ADVISED_TOP, _FAR_BEHIND = 5, 0.1  # words that advice is about; least score relative to the first
+_MOST_ADVISED = 64  # base masks, unless many were used already
+_LEAST_ADVISED = 5.0  # base masks; fewer give no intervals
 
 
 def make_word_records(
     words: Sequence[Word], labels: Sequence[str], found: Attribution
 ) -> tuple[Word, ...]:
-    """All words of the text; the scored ones with what they did to each of the labels."""
+    """All words of the text; the scored ones with their measures for each label."""
     scored = [k for k, word in enumerate(words) if word.status == "scored"]
     units = np.arange(len(scored)) if found.units is None else found.units
     if found.indices is None:
@@ -52,14 +52,14 @@ def make_word_records(
     return tuple(records)
 
 
-@lru_cache(maxsize=1)  # a stream asks for the same indices after every deletion
+@lru_cache(maxsize=1)  # a stream needs the same indices after every deletion
 def _measure(result: SobolIndices) -> list[list[Measures]]:
-    """Measures (features, labels): the indices with their intervals, NaN where not known."""
+    """Measures (features, labels): indices with their intervals, NaN if unknown."""
     columns = {
-        name: [_column(getattr(result, name)), *map(_column, result.interval(_LEVEL, of=name))]
+        name: [_widen(getattr(result, name)), *map(_widen, result.interval(_LEVEL, of=name))]
         for name in ("signed", "total", "first", "effect")
     }
-    # An interval of all that is possible says nothing.
+    # The widest possible interval means unknown.
     _, low, high = columns["total"]
     is_unknown = (low <= 0) & (high >= 1)
     for _, *ends in columns.values():
@@ -69,26 +69,26 @@ def _measure(result: SobolIndices) -> list[list[Measures]]:
     return [[Measures(*numbers) for numbers in row] for row in every.tolist()]
 
 
-def _column(values: Floats) -> Floats:
-    """A copy with a column for every label, also where there is one score without a label."""
+def _widen(values: Floats) -> Floats:
+    """A copy with a column for every label, even if there is one score without a label."""
     return np.array(values, dtype=float).reshape(len(values), -1)
 
 
 def _measure_stability(result: SobolIndices) -> Floats:
     if result.settings.estimator == "flip" and result.settings.base_masks == 1:
-        return np.full_like(_column(result.total), math.nan)  # one mask cannot tell
-    return _column(result.rank_stability(min(_TOP, len(result.total)), resamples=_RESAMPLES))
+        return np.full_like(_widen(result.total), math.nan)  # nothing to resample
+    return _widen(result.rank_stability(min(_TOP, len(result.total)), resamples=_RESAMPLES))
 
 
 def compute_sums(
     labels: Sequence[str], indices: SobolIndices | None, whole: Floats
 ) -> dict[str, Sums]:
-    """How each label's log-odds ``whole (labels,)`` for the text add up, where indices say so."""
+    """How each label's log-odds ``whole (labels,)`` for the text add up, if there are indices."""
     if indices is None or indices.settings.keep is None:
         return {}
     baseline = np.atleast_1d(indices.mean)
-    additive = (1 - indices.settings.keep) * _column(indices.effect).sum(axis=0)
-    shares = _column(indices.first).sum(axis=0)
+    additive = (1 - indices.settings.keep) * _widen(indices.effect).sum(axis=0)
+    shares = _widen(indices.first).sum(axis=0)
     columns = np.stack([baseline, additive, whole - baseline - additive, shares], axis=1)
     return {label: Sums(*row) for label, row in zip(labels, columns.tolist(), strict=True)}
 
@@ -96,22 +96,22 @@ def compute_sums(
 def advise_passes(
     labels: Sequence[str], found: Attribution, *, passes: int = 1
 ) -> dict[str, int | None]:
-    """By label, the forward passes that would settle the top, where it is not settled.
+    """By label, the forward passes that would settle the top, if it is not settled.
 
     Args:
-        labels: the labels that were analysed.
-        found: what a method found.
-        passes: forward passes that a mask takes.
+        labels: the analysed labels.
+        found: the attribution.
+        passes: forward passes per mask.
 
     Returns:
-        Passes by label; ``None`` for a label whose words are too close to call.
+        Forward passes by label; ``None`` if the words are too close to call.
     """
     indices = found.indices
     if indices is None:
         return {}
     made = indices.settings
     n_made = made.base_masks + made.leader_masks
-    # More passes would mask the words of a group one by one.
+    # With more passes, the words of a group would be masked one by one.
     n_words = len(indices.total) if found.units is None else len(found.units)
     advised: dict[str, int | None] = {}
     for column, label in enumerate(labels):
@@ -121,7 +121,7 @@ def advise_passes(
         if needed > max(_MOST_ADVISED, 4 * n_made):
             advised[label] = None
             continue
-        budget = budget_for_base_masks(
+        budget = find_budget(
             math.ceil(needed), n_words, path=found.path is not None, keep=made.keep
         )
         if budget <= indices.n_distinct:  # base masks of this design cost more than the default's
@@ -131,26 +131,26 @@ def advise_passes(
 
 
 def _count_base_masks_needed(indices: SobolIndices, column: int, n_made: int) -> float:
-    """Base masks that would settle which words are the strongest, five at most.
+    """Base masks that would settle the top words, five at most.
 
-    Words far behind the first do not count. A word that has not changed the score so far may
-    still be among the strongest if its interval says so: then twice as many masks are needed. A
-    single base mask has no intervals: as many are needed as intervals take.
+    Words far behind the first do not count. If the interval of a word that never changed the score
+    reaches the top, twice as many masks are needed. After a single base mask, as many are needed
+    as intervals take.
     """
-    total = _column(indices.total)[:, column]
+    total = _widen(indices.total)[:, column]
     highest = np.sort(total)[::-1]
     k = int(np.count_nonzero(highest[:_ADVISED_TOP] > _FAR_BEHIND * highest[0]))
     if k == 0:
         return 0.0
     if n_made == 1:
         return _LEAST_ADVISED
-    high = _column(indices.interval(_LEVEL)[1])[:, column]
+    high = _widen(indices.interval(_LEVEL)[1])[:, column]
     is_unseen = (total == 0) & (high >= highest[k - 1])
     return max(indices.masks_for_stable_top(k, column=column), 2.0 * n_made * bool(is_unseen.any()))
 
 
 def make_path(model: MaskedTextModel, found: Attribution) -> Path | None:
-    """The path with the model's answer after every deletion; all its masks are scored already."""
+    """The path with the prediction after every deletion; all its masks are known."""
     if found.path is None:
         return None
     units = np.arange(model.n_features) if found.units is None else found.units
@@ -171,8 +171,8 @@ def _make_flip(model: MaskedTextModel, found: Attribution, units: Integers) -> F
         return None
     is_deleted = np.isin(units, found.path.flip)
     words, texts = _name_features(model, is_deleted)
-    # Fewer words of a group may be enough, and so may one word of another group: words of a group
-    # were never deleted one by one.
+    # Words of a group were never deleted one by one: some of them may be enough, or one word of
+    # another group.
     sizes = np.bincount(units)
     are_words = bool((sizes[list(found.path.flip)] == 1).all())
     could_be_smaller = len(words) > 1 and bool((sizes > 1).any())
@@ -186,7 +186,7 @@ def _make_flip(model: MaskedTextModel, found: Attribution, units: Integers) -> F
 def _name_features(
     model: MaskedTextModel, is_chosen: Array
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers and names of the words that features stand for."""
+    """Numbers and names of the chosen words."""
     names = name_words(model.words)
     numbers = tuple(model.scored[feature] for feature in np.flatnonzero(is_chosen))
     return numbers, tuple(names[number] for number in numbers)
@@ -194,17 +194,21 @@ def _name_features(
 
 def _predict(model: MaskedTextModel, mask: Array) -> tuple[Mapping[str, float], str]:
     """Probabilities and the likeliest label; a tie keeps the prediction for the whole text."""
-    found = dict(zip(model.probabilities, model.shares(mask[None])[0].tolist(), strict=True))
+    found = dict(zip(model.probabilities, model.predict_masks(mask[None])[0].tolist(), strict=True))
     return found, max(found, key=lambda label: (found[label], label == model.prediction))
 
 
 def count_masks(found: Attribution) -> dict[str, int]:
-    """Masks asked for and distinct ones, the whole text included, where there is a design."""
-    return {} if found.rows is None else dict(zip(("rows", "distinct"), found.rows, strict=True))
+    """Requested masks and distinct ones, if the method has a design."""
+    return (
+        {}
+        if found.mask_counts is None
+        else dict(zip(("rows", "distinct"), found.mask_counts, strict=True))
+    )
 
 
 def make_pairs(model: MaskedTextModel, found: Attribution) -> tuple[WordPair, ...]:
-    """The pairs that were analysed, by the numbers of their words."""
+    """The analysed pairs."""
     if found.indices is None or found.indices.pairs is None:
         return ()
     pairs = found.indices.pairs

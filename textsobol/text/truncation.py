@@ -1,4 +1,4 @@
-"""How much of a text a model can see."""
+"""How much of a text fits the model's window."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ def find_visible_words(
     is_ignored: Callable[[str], bool],
     texts: Sequence[str],
 ) -> tuple[Sequence[Word], list[int]]:
-    """All words with their status, and how many characters of each text the model can see."""
+    """All words with their status, and how many characters of each text fit the window."""
     with keep_settings(classifier.tokenizer):
         spans = [check_spans(segment(text), text) for text in texts]
     cuts = _find_cuts(classifier, texts, spans)
@@ -23,7 +23,7 @@ def find_visible_words(
     for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
         for number, (start, end) in enumerate(own):
             word = text[start:end]
-            # Only a first word can be cut inside; all others fit or do not.
+            # Only the first word can be cut; all others fit or do not.
             is_outside = end > cut and (number > 0 or start >= cut)
             status = "outside" if is_outside else "ignored" if is_ignored(word) else "scored"
             words.append(Word(word, start, end, status, part=part))
@@ -42,8 +42,8 @@ def _find_cuts(
 ) -> list[int]:
     """Characters of each text that fit the model's window, whole words only.
 
-    Of a pair the longer text is cut first, as tokenizers do (``longest_first``). A first
-    word that does not fit at all, such as a long paragraph, is cut inside.
+    Of a pair the longer text is cut first, as tokenizers do (``longest_first``). A first word that
+    does not fit, such as a long paragraph, is itself cut.
     """
     tokenizer, window = classifier.tokenizer, classifier.window(texts)
     cuts = [len(text) for text in texts]
@@ -55,7 +55,7 @@ def _find_cuts(
             return len(encode_plain(tokenizer, [text])[0])
 
     def find_cut(text: str, places: Sequence[int], room: int) -> int:
-        """The last of the ascending places up to which the text has at most ``room`` tokens."""
+        """The last of the ascending places at which the text still fits ``room`` tokens."""
         low, high = 0, len(places)
         while low < high:
             middle = (low + high + 1) // 2

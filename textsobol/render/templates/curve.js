@@ -1,4 +1,4 @@
-// The label's probability along the path, as a small curve.
+// A small curve of the label's probability along the path.
 function curveOf(explanation, group) {
   if (!explanation.steps.length) return [];
   const label = explanation.curveLabel(group.label);

@@ -1,5 +1,5 @@
-// The box with a word's numbers: on hover, focus and tap.
-const PATIENCE = 200; // milliseconds in which the pointer can reach the box
+// The box with a word's numbers, shown on hover, focus and tap.
+const HIDE_DELAY = 200; // milliseconds for the pointer to reach the box
 
 class Details {
   constructor() {
@@ -33,7 +33,7 @@ class Details {
   }
 
   place() {
-    // A long word has several lines: the box goes below the first.
+    // A long word has several lines: place the box below the first.
     const line = this.anchor.getClientRects()[0];
     if (!line) return this.hide();
     const { width, height } = this.box.getBoundingClientRect();
@@ -43,13 +43,13 @@ class Details {
     this.box.style.left = `${Math.max(8, Math.min(line.left, window.innerWidth - width - 8))}px`;
   }
 
-  // The pointer has left: what has the focus is shown again, if anything.
+  // When the pointer leaves, show the word that has the focus, if any.
   leave() {
     clearTimeout(this.leaving);
     this.leaving = setTimeout(() => {
       this.hide();
       document.activeElement?.dispatchEvent(new CustomEvent("show", { bubbles: true }));
-    }, PATIENCE);
+    }, HIDE_DELAY);
   }
 
   hide() {
@@ -57,7 +57,7 @@ class Details {
     this.anchor?.removeAttribute("aria-describedby");
     this.anchor = null;
     this.box.hidden = true;
-    for (const element of this.marked) element.classList.remove("looked", "partner", "weakens", "unsure");
+    for (const element of this.marked) element.classList.remove("selected", "partner", "weakens", "unsure");
     this.marked.clear();
   }
 }

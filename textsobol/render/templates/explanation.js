@@ -1,13 +1,13 @@
 let nextGroup = 0;
 const DOUBTS = {
-  exact: "Hollow bars, grey numbers: in some masked texts the word speaks for the label, in others as much against it.",
-  sampled: "Hollow bars, grey numbers: the interval reaches 0, so the word may not matter, or may point the other way.",
+  exact: "Hollow bars, grey numbers: the word speaks for the label in some masked texts, and as much against it in others.",
+  sampled: "Hollow bars, grey numbers: the interval includes 0, so the word may not matter, or may have the other sign.",
 };
 
-// The interval of what two words do together, where it says something.
+// The interval of an interaction, if known.
 const between = (low, high) => (high > low ? ` (${signed(low, 2)} to ${signed(high, 2)})` : "");
 
-// Words that occur several times have a number.
+// Repeated words get a number.
 function namesOf(texts) {
   const count = new Map();
   for (const text of texts) count.set(text, (count.get(text) || 0) + 1);
@@ -18,7 +18,7 @@ function namesOf(texts) {
   });
 }
 
-// The words of a group, with what stands between them.
+// The words of a group, with the text between them.
 function textFrom(first, last) {
   if (first.parentElement !== last.parentElement) return `${first.textContent} ... ${last.textContent}`;
   let text = first.textContent;
@@ -54,7 +54,7 @@ class Card {
       for (const place of members) this.names[explanation.scored[place]] = textFrom(spans[0], spans.at(-1));
     }
     this.wordOf = new Map(this.spans.map((span, word) => [span, word]));
-    this.stop = this.spans[0]; // one stop for the tab key; arrows go on from there
+    this.stop = this.spans[0]; // one tab stop; arrow keys move from there
     if (this.stop) this.stop.tabIndex = 0;
     this.listen(element.querySelector(".texts"), (target) => this.wordOf.get(target.closest(".w")));
     this.listen(this.bars, (target) => {
@@ -63,12 +63,12 @@ class Card {
     });
   }
 
-  // Words in the text and bars in the list show the same.
+  // Words in the text and bars in the list show the same details.
   listen(place, wordAt) {
     const { details } = this.group;
     const show = (event) => {
       const word = wordAt(event.target);
-      if (word !== undefined) this.look(word, event.target.closest(".w") || event.target.closest(".bar").firstChild);
+      if (word !== undefined) this.select(word, event.target.closest(".w") || event.target.closest(".bar").firstChild);
     };
     place.addEventListener("pointerover", (event) => event.pointerType !== "touch" && show(event));
     place.addEventListener("pointerout", (event) => event.pointerType !== "touch" && details.leave());
@@ -79,7 +79,7 @@ class Card {
       const word = wordAt(event.target);
       if (word === undefined) return;
       this.focus(word);
-      this.look(word, this.stop); // also where it has the focus already
+      this.select(word, this.stop); // even if it has the focus already
       this.stop.scrollIntoView({ block: "nearest" });
     });
     place.addEventListener("keydown", (event) => {
@@ -99,19 +99,19 @@ class Card {
     this.stop.focus();
   }
 
-  // The words that were masked as one with this word: mostly itself alone.
+  // All words in the group of this word; usually the word alone.
   groupOf(word) {
     const place = this.explanation.placeOf.get(word);
     return place === undefined ? [word] : this.explanation.groups[place].map((member) => this.explanation.scored[member]);
   }
 
-  look(word, anchor) {
+  select(word, anchor) {
     const { details, label } = this.group;
     const members = this.groupOf(word);
     details.show(anchor, this.names[word], this.rowsOf(word));
-    for (const member of members) details.mark(this.spans[member], "looked");
+    for (const member of members) details.mark(this.spans[member], "selected");
     const bar = this.bars.querySelector(`[data-word="${members[0]}"]`);
-    if (bar) details.mark(bar, "looked");
+    if (bar) details.mark(bar, "selected");
     for (const { word: other, score } of this.explanation.partners(word, label)) {
       const [effect, low, high] = score;
       const unsure = low === null || (low <= 0 && high >= 0);
@@ -147,7 +147,7 @@ class Card {
     return rows;
   }
 
-  // A measure with its interval; nothing where it is not known.
+  // A measure with its interval; empty if unknown.
   rowOf(measure, place) {
     const { label } = this.group;
     const [value, low, high] = this.explanation.measured(label, measure, place);
@@ -162,10 +162,10 @@ class Card {
     const { label, measure } = this.group;
     const known = this.explanation.isKnown(label, measure);
     const measured = this.group.measuredWith(this.explanation);
-    const strongest = Math.max(...measured.map((e) => e.strongest(label, measure)));
+    const highest = Math.max(...measured.map((e) => e.highest(label, measure)));
     this.range = this.group.rangeOfBars(measured);
     this.explanation.scored.forEach((word, place) => {
-      if (known) colourWord(this.spans[word], this.explanation, label, measure, place, strongest);
+      if (known) colourWord(this.spans[word], this.explanation, label, measure, place, highest);
       else this.spans[word].classList.remove("for", "against", "share", "unclear");
     });
     for (const [name, pieces] of Object.entries(this.explanation.sentences.get(label) || {})) {
@@ -191,7 +191,7 @@ class Card {
   }
 
   paintBars(ranking) {
-    // Words whose number would be 0 are listed on demand.
+    // Words whose number rounds to 0 are listed on demand.
     const strong = ranking.filter((place) => plain(this.explanation.weight(this.group.label, this.group.measure, place)) !== "0");
     const shown = this.all ? ranking : (strong.length ? strong : ranking).slice(0, this.most);
     const [low, high] = this.range;
@@ -214,7 +214,7 @@ class Card {
     return this.explanation.isShare ? "no intervals at this budget" : "no intervals";
   }
 
-  // The pairs that do most together, where that is sure.
+  // The pairs with the largest interactions, if their interval excludes 0.
   paintPairs() {
     const section = this.element.querySelector(".together");
     if (!section || !this.explanation.pairs.length) return;
@@ -224,7 +224,7 @@ class Card {
       .sort((a, b) => Math.abs(b.score[0]) - Math.abs(a.score[0]));
     const rows = found.slice(0, 5).map(({ one, other, score: [effect, low, high] }) =>
       make("li", {}, make("bdi", {}, this.names[one]), " and ", make("bdi", {}, this.names[other]), ` ${signed(effect, 2)}${between(low, high)}`));
-    const none = make("li", {}, `of ${this.explanation.pairs.length} pairs none clearly`);
+    const none = make("li", {}, `none of ${this.explanation.pairs.length} pairs clearly`);
     section.querySelector("ul").replaceChildren(...(rows.length ? rows : [none]));
     section.querySelector("small").textContent = `effect beyond each alone, ${this.explanation.isExact ? "exact" : "95 % intervals"}`;
     section.hidden = false;
@@ -260,14 +260,14 @@ class Card {
   }
 }
 
-// Explanations that are shown together: the same label, measure and number of deletions.
+// Explanations shown together: with the same label, measure and number of deletions.
 class Group {
   constructor(root, cards, explanations, details, measures) {
     this.root = root;
     this.number = nextGroup++;
     this.details = details;
     this.explanations = explanations;
-    this.measures = measures; // what each is, in a line
+    this.measures = measures; // what each measure means
     this.cards = cards.map((element, k) => new Card(element, explanations[k], this));
     this.label = explanations[0].label;
     this.measure = "score";
@@ -321,22 +321,22 @@ class Group {
     this.after = make("p", { class: "after" }); // screen readers read it as the slider's value
     const section = this.root.querySelector(".slider-place");
     section.append(
-      make("h2", {}, make("label", { for: this.input.id }, "Delete words, in the order that a search found")),
-      make("p", { class: "note" }, "The search looks for the deletions that bring the prediction down soonest. It gives no scores, and another seed may find another order."),
+      make("h2", {}, make("label", { for: this.input.id }, "Delete words, in the order found by a search")),
+      make("p", { class: "note" }, "The search looks for the deletions that change the prediction soonest. It does not change the scores, and another seed may find another order."),
       this.input, this.after);
     section.hidden = false;
   }
 
-  // Explanations that share a scale: all of one method; scores of several methods have several.
+  // Explanations on the same scale: those of one method.
   measuredWith(explanation) {
     return this.explanations.filter((other) => other.method === explanation.method);
   }
 
-  // From the lowest to the highest end of any bar or interval; very wide intervals are cut, since
-  // nothing else could be seen beside them.
+  // From the lowest to the highest end of any bar or interval; very wide intervals are cut, so that
+  // bars stay visible.
   rangeOfBars(explanations) {
     let [low, high] = [0, 0];
-    const most = 2.5 * Math.max(...explanations.map((e) => e.strongest(this.label, this.measure)));
+    const most = 2.5 * Math.max(...explanations.map((e) => e.highest(this.label, this.measure)));
     for (const explanation of explanations) {
       if (!explanation.isKnown(this.label, this.measure)) continue;
       explanation.scored.forEach((_, place) => {
@@ -362,7 +362,7 @@ class Group {
     }
   }
 
-  // What the measure is; the scores of several methods are several things.
+  // What the measure means; scores of different methods differ.
   meaningOf() {
     const meanings = this.explanations.map((e) =>
       this.measures[this.measure === "score" && !e.isShare ? "own score" : this.measure].replace("log-odds", e.unit));

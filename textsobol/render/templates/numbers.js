@@ -1,13 +1,12 @@
 "use strict";
-// Everything that comes from a text or a label is set as textContent or as an attribute:
-// nothing of it is ever parsed as markup.
+// Texts and labels are only ever set as textContent or as attributes, never parsed as markup.
 
-// The order that view.py packs them in.
+// In the order of view.py.
 const FIELDS = [
   "score", "low", "high", "total", "total_low", "total_high", "first", "first_low", "first_high",
   "effect", "effect_low", "effect_high", "stability",
 ];
-// Of each measure its number and the ends of its interval.
+// Fields of each measure: its number and the ends of its interval.
 const MEASURED = {
   score: ["score", "low", "high"],
   share: ["total", "total_low", "total_high"],
@@ -18,9 +17,9 @@ const MEASURED = {
 const OPPOSITE = {
   score: "score", low: "high", high: "low", effect: "effect", effect_low: "effect_high", effect_high: "effect_low",
 };
-const FULL = 32767; // the integer that stands for the scale of a field
+const FULL = 32767; // the integer for the scale of a field
 const UNKNOWN = -32768;
-const CANCELS = 1e-4; // of its share that a word has alone, where its effects cancel out
+const CANCELS = 1e-4; // effects cancel out if a word alone causes less than this part of its share
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -39,7 +38,7 @@ function makeSvg(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Numbers that round to 0 have neither sign nor decimals.
+// Numbers that round to 0 are shown without sign and decimals.
 function plain(value, digits = 3) {
   const size = Math.abs(value).toFixed(digits);
   return Number(size) === 0 ? "0" : (value < 0 ? "\u2212" : "") + size;
@@ -52,7 +51,7 @@ function signed(value, digits = 3) {
 
 const shortened = (text, most = 60) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 
-// The numbers of one explanation; those of a label are unpacked when it is first chosen.
+// The numbers of one explanation; those of a label are unpacked when it is first selected.
 class Explanation {
   constructor(data) {
     Object.assign(this, data);
@@ -67,7 +66,7 @@ class Explanation {
     this.rankings = new Map();
   }
 
-  // For every place the places of the words that were masked as one with it.
+  // For every place, the places of all words in its group.
   findGroups() {
     const groups = [];
     while (groups.length < this.scored.length) {
@@ -97,7 +96,7 @@ class Explanation {
     let start = 0;
     FIELDS.forEach((field, k) => {
       const scale = packed.scales[k];
-      if (scale === null) { // nothing is known of it, and nothing packed
+      if (scale === null) { // unknown, and not packed
         values[field] = new Float64Array(n).fill(NaN);
         return;
       }
@@ -113,19 +112,19 @@ class Explanation {
     return v !== null && v[MEASURED[measure][0]].some((value) => !Number.isNaN(value));
   }
 
-  // Whether the measure tells for from against.
+  // Whether the measure has a sign: for or against.
   isDirected(measure) {
     return measure === "effect" || (measure === "score" && this.isSigned);
   }
 
-  // Value and interval of the word at a place; the interval is NaN where it says nothing.
+  // Value and interval of the word at a place; the interval is NaN if unknown.
   measured(label, measure, place) {
     const v = this.values(label);
     const [value, low, high] = MEASURED[measure].map((field) => v[field][place]);
     return high > low && !this.isExact ? [value, low, high] : [value, NaN, NaN];
   }
 
-  // What is not known of a word: nothing, its direction, or whether it matters at all.
+  // What is unclear about a word: nothing, its direction, or whether it matters at all.
   doubt(label, measure, place) {
     const v = this.values(label);
     const directed = this.isDirected(measure);
@@ -138,7 +137,7 @@ class Explanation {
     return directed && v.total_low[place] > 0 ? "direction unclear" : "may be 0";
   }
 
-  // What ranks and colours a word. First-order estimates below 0 are noise around nothing.
+  // Ranks and colours a word. First-order estimates below 0 are noise around 0.
   weight(label, measure, place) {
     const [value] = this.measured(label, measure, place);
     return (this.isDirected(measure) || measure === "score" ? Math.abs(value) : Math.max(0, value)) || 0;
@@ -149,8 +148,8 @@ class Explanation {
     return this.measured(label, measure, place)[0] < 0 ? "against" : "for";
   }
 
-  // Places of the scored words, of a group its first, the one that matters most first; and the
-  // rank of every place.
+  // Places of the scored words (of a group, its first), highest weight first; and the rank of
+  // every place.
   ranking(label, measure) {
     const key = `${measure} ${label}`;
     if (!this.rankings.has(key)) {
@@ -163,13 +162,13 @@ class Explanation {
     return this.rankings.get(key);
   }
 
-  strongest(label, measure) {
+  highest(label, measure) {
     if (!this.values(label)) return 0;
     const [first] = this.ranking(label, measure).order;
     return first === undefined ? 0 : this.weight(label, measure, first);
   }
 
-  // The label of the curve: a contrast has no probability, the prediction has.
+  // The label of the curve: the prediction, if the label is a contrast without probability.
   curveLabel(label) {
     return this.path.labels.includes(label) ? label : this.prediction;
   }
@@ -188,15 +187,15 @@ class Explanation {
   }
 }
 
-// Colour of a word. Shares are squares: their root makes the colour follow the size of the effect,
-// as effects and the scores of other methods do. view.py has the same rule, for the page before any script.
-function colourWord(span, explanation, label, measure, place, strongest) {
-  const part = strongest > 0 ? explanation.weight(label, measure, place) / strongest : 0;
+// Colours a word. Shares are squares: their root makes the colour proportional to the effect.
+// view.py has the same rule, for the page without scripts.
+function colourWord(span, explanation, label, measure, place, highest) {
+  const part = highest > 0 ? explanation.weight(label, measure, place) / highest : 0;
   const isSquare = measure === "score" ? explanation.isShare : measure !== "effect";
-  const strength = isSquare ? Math.sqrt(part) : part;
+  const opacity = isSquare ? Math.sqrt(part) : part;
   span.classList.remove("for", "against", "share", "unclear");
-  if (strength < 0.1) return;
+  if (opacity < 0.1) return;
   span.classList.add(explanation.kind(label, measure, place));
   span.classList.toggle("unclear", explanation.doubt(label, measure, place) !== "");
-  span.style.setProperty("--a", strength.toFixed(3));
+  span.style.setProperty("--a", opacity.toFixed(3));
 }

@@ -1,11 +1,11 @@
-// The list and the corpus view of a report. Words get their colours when they come into sight.
+// The list and the corpus view of a report. Words are coloured when they scroll into view.
 const report = JSON.parse(document.getElementById("data").textContent);
 const details = new Details();
 const byId = (id) => document.getElementById(id);
 const list = byId("list");
 const items = [...list.children].map((element, number) => ({ element, number, data: report.items[number] }));
 
-// The plain text of an item, cut into words; lengths below 0 are of what stands between words.
+// Cuts the text of an item into words; negative lengths are those of the text between words.
 function cutInto(paragraph, cuts) {
   const text = paragraph.textContent;
   let done = 0;
@@ -21,8 +21,8 @@ function colour(item) {
   const { explanation } = item;
   [...item.element.querySelectorAll(":scope > .text")].forEach((paragraph, part) => cutInto(paragraph, explanation.cuts[part]));
   const spans = item.element.querySelectorAll(":scope > .text .w");
-  const strongest = explanation.strongest(explanation.label, "score");
-  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation, explanation.label, "score", place, strongest));
+  const highest = explanation.highest(explanation.label, "score");
+  explanation.scored.forEach((word, place) => colourWord(spans[word], explanation, explanation.label, "score", place, highest));
   spans.forEach((span, word) => span.classList.toggle("outside", explanation.status[word] === "o"));
 }
 
@@ -57,7 +57,7 @@ function wordsOf(item) {
   return item.words;
 }
 
-// A word chosen in the corpus view is a word of the texts; what is typed may stand anywhere.
+// A word chosen in the corpus view matches whole words; typed text matches anywhere.
 let chosen = null;
 
 function isFound(item, search) {
@@ -98,9 +98,9 @@ function corpusTable(title, rows, isPhrase) {
   const head = make("tr", {}, ...[isPhrase ? "phrase" : "word", "texts", "times", "mean score", "mean effect"].map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map(([word, texts, times, score, effect, low, high]) => {
     const mean = signed(score) + (low === null ? "" : `\u00a0±\u00a0${((high - low) / 2).toFixed(3)}`);
-    const button = make("button", { type: "button", dir: "auto", title: "list the texts that have it" }, shortened(word, 40));
+    const button = make("button", { type: "button", dir: "auto", title: "list the texts with it" }, shortened(word, 40));
     button.addEventListener("click", () => {
-      byId("search").value = word; // without line breaks, which a field cannot hold
+      byId("search").value = word; // the field removes line breaks
       chosen = isPhrase ? null : { word, field: byId("search").value.toLowerCase() };
       listTexts();
       byId("search").scrollIntoView({ block: "start" });

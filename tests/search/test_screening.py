@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textsobol.driver import answer_by
-from textsobol.search.coarse_to_fine import build_hierarchy, choose_units
+from textsobol.driver import run_with
+from textsobol.search.screening import build_hierarchy, choose_units
 from textsobol.sobol.arrays import Array, Floats, Integers
 
 
@@ -54,7 +54,7 @@ def test_neither_passes_nor_units_are_more_than_allowed(
 
     levels = build_hierarchy(500, [np.arange(500) // 20])
     steps = choose_units(levels, passes=passes, max_units=max_units, keep_rate=0.5, seed=seed)
-    units = answer_by(score, steps)
+    units = run_with(score, steps)
     assert asked <= passes
     assert np.unique(units).tolist() == list(range(units.max() + 1))
     assert units.max() + 1 <= max_units
@@ -69,7 +69,7 @@ def test_what_matters_is_found_among_two_thousand() -> None:
         strong = rng.choice(2000, 5, replace=False)
         slopes[strong] += rng.choice([-3.0, 3.0], 5)
         steps = choose_units(levels, passes=250, max_units=124, keep_rate=0.5, seed=seed)
-        units = answer_by(lambda masks, slopes=slopes: masks @ slopes, steps)  # type: ignore[misc]
+        units = run_with(lambda masks, slopes=slopes: masks @ slopes, steps)  # type: ignore[misc]
         alone = np.bincount(units)[units] == 1
         assert alone.mean() < 0.06, "the rest was not split"
         found.append(alone[strong].mean())

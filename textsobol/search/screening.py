@@ -1,8 +1,8 @@
-"""Coarse to fine: with fewer forward passes than features, look closer only where it matters.
+"""Screening: with fewer forward passes than features, find the features that can matter.
 
-The groups of a hierarchy, such as the paragraphs of a text, are first flipped as a whole. Those
-that change the score most are split, and their parts are flipped in turn, until the passes are
-spent. Two features of one group can cancel each other out; their group then seems not to matter.
+Groups of features, such as the paragraphs of a text, are flipped as a whole. The groups that change
+the score most are split, and their parts are flipped in turn, until the passes are spent. If two
+features of one group cancel each other out, screening misses both.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from textsobol.sobol.designs import Design
 from textsobol.sobol.scores import round_constant
 from textsobol.steps import Steps
 
-MAX_PARTS = 8  # of a group
+MAX_PARTS = 8  # that a group is split into
 
 
 def build_hierarchy(
     n_features: int, levels: Sequence[Integers] = (), *, max_parts: int = MAX_PARTS
 ) -> list[Integers]:
-    """Levels of groups from coarse to fine; no group has more than ``max_parts`` parts.
+    """Levels of groups, largest groups first; no group has more than ``max_parts`` parts.
 
     Args:
         n_features: number of features; at the last level every feature is a group of its own.
-        levels: group of every feature ``(features,)`` at each level that the input has, such as
-            paragraphs and sentences, from coarse to fine. Groups are runs of neighbours. Where a
-            group has too many parts, levels are added that hold runs of its parts.
+        levels: group of every feature ``(features,)`` at each level of the input, such as
+            paragraphs, then sentences. Groups are runs of neighbours. Where a group has too many
+            parts, levels that join neighbouring parts are added.
         max_parts: most parts of a group, at least 2.
 
     Example:
         >>> [level.tolist() for level in build_hierarchy(5, max_parts=2)]
         [[0, 0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 2, 3, 4]]
     """
-    coarse = np.zeros(n_features, dtype=np.int64)
+    parent = np.zeros(n_features, dtype=np.int64)
     found = []
     for level in [*levels, np.arange(n_features)]:
-        between = [_intersect_groups(coarse, level)]
-        while (parts := _number_within(coarse, between[0])).max() >= max_parts:
-            between.insert(0, _intersect_groups(coarse, parts // max_parts))
-        found += [each for each in between if not np.array_equal(each, coarse)]
-        coarse = between[-1]
-    return found or [coarse]
+        between = [_intersect_groups(parent, level)]
+        while (parts := _number_within(parent, between[0])).max() >= max_parts:
+            between.insert(0, _intersect_groups(parent, parts // max_parts))
+        found += [each for each in between if not np.array_equal(each, parent)]
+        parent = between[-1]
+    return found or [parent]
 
 
 def choose_units(
     levels: Sequence[Integers], *, passes: int, max_units: int, keep_rate: float, seed: int
 ) -> Steps[Integers]:
-    """Merge features into units: large ones where little happens, small ones where much does.
+    """Merge features into units: small ones where flips change the score, large ones elsewhere.
 
-    Yields masks ``(masks, features)`` and is sent scores ``(masks,)``, or ``(masks, labels)``. With
-    several labels, a unit is ranked by its largest share of the squared effects on one label.
+    Yields masks ``(masks, features)`` and is sent scores ``(masks,)`` or ``(masks, labels)``. Units
+    are ranked by their fraction of the squared effects on a label, the largest over all labels.
 
     Args:
-        levels: groups from coarse to fine; see `build_hierarchy`.
+        levels: see `build_hierarchy`.
         passes: masks that may be scored.
         max_units: most units.
         keep_rate: probability that a unit is present while another one is flipped.
@@ -70,9 +70,9 @@ def choose_units(
         >>> def score(masks):
         ...     return 2.0 * masks[:, 10] + 1.0 * masks[:, 77]
         >>> levels = build_hierarchy(100)
-        >>> from textsobol.driver import answer_by
+        >>> from textsobol.driver import run_with
         >>> steps = choose_units(levels, passes=40, max_units=40, keep_rate=0.5, seed=0)
-        >>> units = answer_by(score, steps)
+        >>> units = run_with(score, steps)
         >>> np.bincount(units)[units[[10, 77]]]
         array([1, 1])
     """
@@ -96,8 +96,8 @@ def choose_units(
             effects_of[units[number]] = effect
         passes -= len(new) + 1
         n_units, n_new_parts = len(units), 0
-        shares = _largest_shares(np.stack([effects_of[unit] for unit in units]))
-        for number in np.argsort(-shares, kind="stable").tolist():
+        fractions = _largest_fractions(np.stack([effects_of[unit] for unit in units]))
+        for number in np.argsort(-fractions, kind="stable").tolist():
             members = unit_of == number
             level, n_parts = _next_split(levels, units[number][0], members)
             n_then = n_units + n_parts - 1
@@ -111,7 +111,7 @@ def choose_units(
 
 
 def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple[int, int]:
-    """The next level at which a group has several parts, and their number; else itself and 1."""
+    """The next level that splits a group, and the number of parts; else its own level and 1."""
     for finer in range(level + 1, len(levels)):
         n_parts = len(np.unique(levels[finer][members]))
         if n_parts > 1:
@@ -122,7 +122,7 @@ def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple
 def _measure_effects(
     unit_of: Integers, measured: Integers, *, keep_rate: float, seed: int
 ) -> Steps[Floats]:
-    """Effects of the ``measured`` units at one base mask of all units ``(measured, labels)``."""
+    """Effects of the ``measured`` units, at one base mask ``(measured, labels)``."""
     n_units = int(unit_of.max()) + 1
     base, _ = Design("latin", n_units, keep=keep_rate, seed=seed).take(1)
     masks = np.repeat(base, 1 + len(measured), axis=0)
@@ -133,11 +133,11 @@ def _measure_effects(
     return np.asarray(sign[:, None] * (scores[0] - scores[1:]))
 
 
-def _largest_shares(effects: Floats) -> Floats:
-    """Each unit's share of all squared effects on a label, the largest of all labels ``(units,)``.
+def _largest_fractions(effects: Floats) -> Floats:
+    """Each unit's fraction of the squared effects on a label; the largest over labels ``(units,)``.
 
     Example:
-        >>> _largest_shares(np.array([[3.0, 0.0], [1.0, 0.1], [0.0, 0.0]]))
+        >>> _largest_fractions(np.array([[3.0, 0.0], [1.0, 0.1], [0.0, 0.0]]))
         array([0.9, 1. , 0. ])
     """
     squares = effects**2
@@ -145,14 +145,14 @@ def _largest_shares(effects: Floats) -> Floats:
     return np.asarray((squares / np.where(in_all > 0, in_all, 1.0)).max(axis=1))
 
 
-def _intersect_groups(coarse: Integers, fine: Integers) -> Integers:
-    """Number the groups of features that share both their coarse and their fine group, from 0."""
-    _, numbers = np.unique(np.stack([coarse, fine]), axis=1, return_inverse=True)
+def _intersect_groups(large: Integers, small: Integers) -> Integers:
+    """Number the groups of features that share their large and their small group, from 0."""
+    _, numbers = np.unique(np.stack([large, small]), axis=1, return_inverse=True)
     return np.asarray(numbers, dtype=np.int64).reshape(-1)
 
 
-def _number_within(coarse: Integers, fine: Integers) -> Integers:
-    """Number every feature's fine group within its coarse group, from 0."""
-    first_part = np.full(int(coarse.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first_part, coarse, fine)
-    return np.asarray(fine - first_part[coarse])
+def _number_within(large: Integers, small: Integers) -> Integers:
+    """Number every feature's small group within its large group, from 0."""
+    first_part = np.full(int(large.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first_part, large, small)
+    return np.asarray(small - first_part[large])
