@@ -156,6 +156,7 @@ def test_version() -> None:
 
 
 def test_pages_and_plots_are_written(model: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
     html, png = tmp_path / "review.html", tmp_path / "review.svg"
     command = ["explain", TEXT, "-m", model, "--html", str(html), "--png", str(png), "--json"]
     result = run(app, [*command, "--interactions", "3", "--budget", "40"])

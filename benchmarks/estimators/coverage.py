@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.estimators.word_models import logic_games, word_models
-from benchmarks.tables import markdown
 from textsobol.sobol import sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.masks import all_masks
@@ -132,6 +131,8 @@ def main() -> None:
     else:
         names = [*logic_games(), *word_models(N_WORDS)]
         lines = [_line(name, [score_table(name)], arguments) for name in names]
+    from benchmarks.tables import markdown  # needs pandas, which nothing above does
+
     print(markdown(["model", *(f"{n} base masks" for n in arguments.base_masks)], lines))
 
 

@@ -5,6 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("pandas")
+
 from benchmarks.imdb.reading import load
 from benchmarks.reporting import Cell, Table
 from benchmarks.summary import Run

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("pandas")
+
 from benchmarks.estimators.active import GAMES, held
 
 

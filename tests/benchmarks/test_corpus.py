@@ -4,6 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("psutil")
+pytest.importorskip("pyarrow")
+
 from pyarrow import parquet
 
 from benchmarks.corpus import killing

@@ -16,6 +16,7 @@ import torch
 from typer.main import get_command
 from typer.testing import CliRunner
 
+pytest.importorskip("pandas")
 pytest.importorskip("PIL", reason="the bench extra is not installed")
 
 from benchmarks.imagenet import convergence, preprocessing, speed

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+pytest.importorskip("pandas")
 pytest.importorskip("matplotlib", reason="the dev extra is not installed")
 
 from benchmarks.imagenet.__main__ import app

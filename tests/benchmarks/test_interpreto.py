@@ -5,8 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pandas")
+
+import numpy as np
 from typer.testing import CliRunner
 
 from benchmarks.imdb.__main__ import app

@@ -4,6 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("pandas")
+
 import numpy as np
 from typer.testing import CliRunner
 

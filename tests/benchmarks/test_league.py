@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+
+import numpy as np
 from typer.testing import CliRunner
 
 from benchmarks.imdb.__main__ import app

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+
 from benchmarks.imdb.report import write_report
 from benchmarks.reporting import read_results
 from benchmarks.summary import most_seen, over_passes

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+pytest.importorskip("pandas")
 pytest.importorskip("matplotlib", reason="the dev extra is not installed")
 
 from matplotlib.axes import Axes

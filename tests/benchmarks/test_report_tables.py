@@ -4,8 +4,11 @@ import csv
 import io
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pandas")
+
+import numpy as np
 
 from benchmarks.imdb.paper import paper_table, paper_threshold_table
 from benchmarks.imdb.reading import load

@@ -5,8 +5,11 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pandas")
+
+import numpy as np
 
 from benchmarks import reporting
 from benchmarks.imdb.reading import READING

@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("datasets")
+
 import datasets
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("datasets")
+
 import datasets
 import numpy as np
-import pytest
 
 from tests.corpus.samples import count, counting, reviews
 from textsobol import TextExplainer, explain_corpus

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
+
+pytest.importorskip("ray")
+pytest.importorskip("datasets")
+
+import datasets
 
 from tests.corpus.samples import content, count, reviews, tiny_model
 from textsobol import TextExplainer, explain_corpus

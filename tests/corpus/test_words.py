@@ -4,9 +4,13 @@ import csv
 import math
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("datasets")
+
 import datasets
 import numpy as np
-import pytest
 from pyarrow import parquet
 from scipy import stats
 

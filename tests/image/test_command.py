@@ -4,8 +4,11 @@ import json
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("PIL")
+
+import numpy as np
 from PIL import Image
 from transformers import pipeline
 from typer.testing import CliRunner

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("PIL")
+
+import numpy as np
 import torch
 from PIL import Image
 

@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch import nn
 
+pytest.importorskip("captum")
+
 from tests.problems import attribution, problem_of
 from textsobol import ImageExplainer
 from textsobol.errors import BlackBoxError

@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("captum")
+pytest.importorskip("lime")
+pytest.importorskip("shap")
+
 from tests.methods import contract
 from tests.problems import attribution, problem_of
 from textsobol.methods import METHODS, TEXT_METHODS, find_method

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("captum")
+pytest.importorskip("lime")
+pytest.importorskip("shap")
+
 from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.cli.expand import read_attributes
 from textsobol.methods import METHODS, TEXT_METHODS, Lime, Rise

@@ -2,8 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("captum")
+
+import numpy as np
 import torch
 from captum.attr import FeatureAblation, InputXGradient, LayerIntegratedGradients
 from captum.attr import Saliency as CaptumSaliency

@@ -5,6 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+pytest.importorskip("lime")
+pytest.importorskip("shap")
+
 from tests.methods.test_peers import ends, shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol.methods import PartitionShap, Problem

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("lime")
+pytest.importorskip("shap")
+
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
 from textsobol.methods import KernelShap, Lime, PermutationShap, Problem

@@ -5,6 +5,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+pytest.importorskip("playwright")
+
 import numpy as np
 from playwright.sync_api import Locator, Page
 

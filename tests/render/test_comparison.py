@@ -5,6 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("axe_playwright_python")
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 

@@ -4,6 +4,9 @@ import json
 import re
 
 import pytest
+
+pytest.importorskip("playwright")
+
 from playwright.sync_api import expect
 
 from tests.render.conftest import Look

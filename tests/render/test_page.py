@@ -4,6 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("axe_playwright_python")
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 

@@ -4,8 +4,11 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
+
+pytest.importorskip("playwright")
+
+import numpy as np
 from playwright.sync_api import expect
 
 from tests.render.conftest import Look

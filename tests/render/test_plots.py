@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("matplotlib")
+
 import matplotlib
 import numpy as np
-import pytest
 
 from tests.problems import arguments
 from textsobol import TextExplainer, TextExplanation

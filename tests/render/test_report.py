@@ -4,8 +4,12 @@ import math
 import re
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("axe_playwright_python")
+
+import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 

@@ -1,6 +1,9 @@
 """The budget is never exceeded, and every part gets what it was promised."""
 
 import pytest
+
+pytest.importorskip("hypothesis")
+
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

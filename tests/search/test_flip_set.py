@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from itertools import combinations
 
-import numpy as np
 import pytest
+
+pytest.importorskip("hypothesis")
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
+
+pytest.importorskip("hypothesis")
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,6 +2,10 @@
 
 from itertools import pairwise
 
+import pytest
+
+pytest.importorskip("hypothesis")
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

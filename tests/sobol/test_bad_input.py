@@ -207,3 +207,9 @@ def test_totals_of_jansen_are_unbounded_and_those_of_flip_are_not() -> None:
     }
     assert totals["jansen"] > 1
     assert totals["flip"] <= 1
+
+
+def test_a_single_label_has_nothing_to_contrast() -> None:
+    indices = sobol_indices(lambda masks: masks[:, 0] * 1.0, 3)
+    with pytest.raises(ValueError, match="label 1: must lie between 0 and 0"):
+        indices.contrast(0, 1)

@@ -103,6 +103,18 @@ def test_progress_rises_to_the_plan() -> None:
     assert done[-1] == result.n_masks == 6 * (4 + 1 + 1)
 
 
+def test_progress_of_exact_indices_rises_to_all_masks() -> None:
+    calls: list[tuple[int, int]] = []
+    sobol_indices(
+        Recorder(4),
+        4,
+        estimator="exact",
+        batch_masks=7,
+        progress=lambda *call: calls.append(call),
+    )
+    assert {planned for _, planned in calls} == {calls[-1][0]} == {16}
+
+
 def test_wrong_shapes_are_named() -> None:
     with pytest.raises(BlackBoxError, match=r"shape \(3,\) for 8 masks \(masks 0 to 7\)"):
         sobol_indices(lambda masks: np.zeros(3), 3, estimator="exact")

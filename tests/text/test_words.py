@@ -1,7 +1,10 @@
 from collections.abc import Callable
 
-import numpy as np
 import pytest
+
+pytest.importorskip("hypothesis")
+
+import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
