@@ -8,7 +8,8 @@ same input twice, keeps to the budget, checks what comes back, and counts what i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 def run(steps: Steps[T], tick: Tick = lambda _: None) -> T:
     """The result of a generator."""
-    *_, last = stream(steps, tick)
+    with closing(stream(steps, tick)) as found:
+        *_, last = found
     result: T = last
     return result
 
 
-def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Iterator[Any]:
+def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Generator[Any, Any]:
     """The intermediate results of a generator as they come, and its result at last.
 
     To stop, close the iterator.
@@ -85,7 +87,7 @@ def run_together(
     most: int,
     most_size: int,
     answered: Callable[[int, int], None] = lambda number, n_inputs: None,
-) -> Iterator[Outcome[T]]:
+) -> Generator[Outcome[T]]:
     """Serve several generators in turn, so that what they ask of one model shares its batches.
 
     They begin in the order given, as others end. What meets in a batch does not depend on time.
@@ -294,12 +296,13 @@ def answer_by(score: Callable[[Array], Any], steps: Steps[T]) -> T:
         >>> answer_by(lambda masks: masks @ [1.0, 2.0], steps()).item()
         3.0
     """
-    *_, last = stream_by(score, steps)
+    with closing(stream_by(score, steps)) as found:
+        *_, last = found
     result: T = last
     return result
 
 
-def stream_by(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
+def stream_by(score: Callable[[Array], Any], steps: Steps[T]) -> Generator[Any, Any]:
     """The same, with all intermediate results."""
 
     def answer(asked: Any) -> Steps[Any]:

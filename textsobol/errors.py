@@ -13,6 +13,7 @@ only shows while a model works is one of these:
     TextsobolWarning
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
+    ├── DamagedFileWarning        a file of a job is damaged, and is made again
     ├── UnstableTopWarning        the budget ended before the top was clear
     └── WindowWarning             a text is longer than what the model can see
 """
@@ -32,6 +33,7 @@ __all__ = [
     "BlackBoxError",
     "CacheError",
     "ConstantScoreWarning",
+    "DamagedFileWarning",
     "LabelMismatchError",
     "RemoteError",
     "TextsobolError",
@@ -87,6 +89,10 @@ class AliasedDesignWarning(TextsobolWarning):
 
 class ConstantScoreWarning(TextsobolWarning):
     """A score does not vary, so that there is no variance to share out."""
+
+
+class DamagedFileWarning(TextsobolWarning):
+    """A file of a job is not the one that was written, and is made again."""
 
 
 class UnstableTopWarning(TextsobolWarning):

@@ -36,13 +36,18 @@ def to_dict(fields: Mapping[str, Any], prediction: str) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `TextExplanation`, from what `to_dict` returned."""
-    if "image" in data:
+    """The fields of a `TextExplanation`, from what `to_dict` returned.
+
+    Raises:
+        ValueError: that names the first place where the data is not of the schema.
+    """
+    from textsobol.schemas import check_text_file
+
+    if not isinstance(data, Mapping):
+        raise ValueError(f"an explanation is a dictionary, not a {type(data).__name__}")
+    if "image" in data or "grid" in data:
         raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
-    if data.get("schema") != SCHEMA:
-        raise ValueError(
-            f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
-        )
+    check_text_file(data)
     text, path = data["text"], data["path"]
     return {
         "text": text if isinstance(text, str) else (text[0], text[1]),
