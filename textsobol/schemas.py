@@ -33,6 +33,7 @@ Unknown = Number | None
 """A number, or null where it is not known."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Positive = Annotated[int, Field(ge=1, le=2**53)]
+Amount = Annotated[float, Field(ge=0, le=_LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Labelled = dict[str, Number]
 
@@ -57,15 +58,15 @@ class Prediction(_Record):
 class Cost(_Record):
     """What the explanation took; ``calls`` and what follows are of remote models."""
 
-    forwarded: Annotated[float, Field(ge=0, le=_LARGEST)]
-    rows: Count | None = None
-    distinct: Count | None = None
-    padding: Share | None = None
-    seconds: Annotated[float, Field(ge=0, le=_LARGEST)] | None = None
-    calls: Annotated[float, Field(ge=0, le=_LARGEST)] | None = None
-    cached: Annotated[float, Field(ge=0, le=_LARGEST)] | None = None
-    retried: Annotated[float, Field(ge=0, le=_LARGEST)] | None = None
-    waited: Annotated[float, Field(ge=0, le=_LARGEST)] | None = None
+    forwarded: Amount
+    rows: Count = 0
+    distinct: Count = 0
+    padding: Share = 0.0
+    seconds: Amount = 0.0
+    calls: Amount = 0.0
+    cached: Amount = 0.0
+    retried: Amount = 0.0
+    waited: Amount = 0.0
 
 
 class Settings(_OpenRecord):
@@ -307,8 +308,8 @@ def _require(is_right: bool, place: str, message: str) -> None:
         raise ValueError(f"{place}: {message}")
 
 
-def check_text_file(data: Any) -> None:
-    """Check the plain values of an explanation of a text.
+def check_text_file(data: Any) -> TextFile:
+    """Check the plain values of an explanation of a text; its numbers are floats then.
 
     Raises:
         ValueError: that names the first wrong place.
@@ -331,6 +332,7 @@ def check_text_file(data: Any) -> None:
         _require(getattr(file, name).keys() <= targets, name, "of an unknown label")
     if file.path is not None:
         _check_path(file.path, file.prediction, n_words, file.settings)
+    return file
 
 
 def _check_words(file: TextFile) -> None:
@@ -377,9 +379,9 @@ def _check_probabilities(values: Labelled, settings: Settings, place: str) -> No
 
 
 def _check_cost(cost: Cost) -> None:
-    if cost.calls is not None:
+    if "calls" in cost.model_fields_set:
         for name in ("cached", "retried", "waited"):
-            _require(getattr(cost, name) is not None, f"cost.{name}", "is missing")
+            _require(name in cost.model_fields_set, f"cost.{name}", "is missing")
 
 
 def _check_numbers(numbers: Sequence[int], n_words: int, place: str) -> None:

@@ -234,8 +234,7 @@ def _read_npz(content: bytes) -> _Contents:
     from textsobol.schemas import PictureAbout, check_picture_file, read_json
 
     with ArrayFile(content, ("image", "regions", "about")) as file:
-        about = file.read("about", "U", (), most_bytes=_MOST_ABOUT)
-        data = read_json(str(about).encode("utf-8", "surrogatepass"))
+        data = read_json(file.read_text("about", _MOST_ABOUT).encode())
         check_picture_file(data, PictureAbout)
         height, width = data["size"]
         image = file.read("image", "u1", (height, width, 3))

@@ -149,7 +149,7 @@ def from_data_uri(text: str, size: tuple[int, int]) -> Array:
         with pillow.open(io.BytesIO(content), formats=["PNG"]) as file:
             image = np.asarray(file.convert("RGB"), dtype=np.uint8)
     except Exception as error:  # Pillow raises errors of many kinds for damaged files
-        raise ValueError(f"image: {error}") from error
+        raise ValueError(f"image: {str(error)[:200]}") from error
     if image.shape[:2] != tuple(size):
         raise ValueError("image: has another size than its head says")
     return image
