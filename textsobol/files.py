@@ -1,4 +1,4 @@
-"""Writes files completely or not at all.
+"""Writes files completely or not at all, and reads no more of them than is wanted.
 
 A file is written beside its place, under a name of its own, flushed to the disk, and then renamed.
 If anything fails, the earlier file is left as it was, and the unfinished one is removed.
@@ -20,6 +20,7 @@ from typing import IO, Any
 UNFINISHED = ".unfinished"
 """Suffix of files that are being written; their names begin with a point."""
 
+_PIECE = 1 << 20  # bytes read at a time
 # What makes a spreadsheet take a cell for a formula, also in full width: OWASP, "CSV Injection".
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
@@ -79,6 +80,23 @@ def _flush_names(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_file(path: str | os.PathLike[str], most_bytes: int) -> bytes:
+    """The contents of a file.
+
+    Raises:
+        ValueError: when it is longer than so many bytes, of which no more are read.
+    """
+    content = io.BytesIO()
+    with Path(path).open("rb") as file:
+        is_long = os.fstat(file.fileno()).st_size > most_bytes
+        while not is_long and (piece := file.read(_PIECE)):
+            content.write(piece)
+            is_long = content.tell() > most_bytes
+    if is_long:
+        raise ValueError(f"{path} is longer than {most_bytes:,} bytes")
+    return content.getvalue()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

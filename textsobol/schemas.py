@@ -16,14 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AllowInfNan, BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import from_json
 
 from textsobol.files import write_text
+from textsobol.render.printable import replace_controls
 
 TEXT_SCHEMA = 2
 PICTURE_SCHEMA = 1
 MOST_PIXELS = 64_000_000
+MOST_BYTES = 1 << 28  # of a file
 
 _LARGEST = 1e100  # so that sums and squares of numbers are numbers
 _SLACK = 1e-6  # of probabilities, for rounding
@@ -161,7 +163,7 @@ class PathRecord(_Record):
     """The deletions that lower the prediction the soonest."""
 
     label: str
-    steps: list[DeletionRecord]
+    steps: Annotated[list[DeletionRecord], FailFast()]
     flip: FlipRecord | None
     rises: bool = False
 
@@ -184,8 +186,8 @@ class TextFile(_Record):
     text: str | Annotated[list[str], Field(min_length=2, max_length=2)]
     prediction: Prediction
     target: str
-    words: list[WordRecord]
-    pairs: list[PairRecord]
+    words: Annotated[list[WordRecord], FailFast()]
+    pairs: Annotated[list[PairRecord], FailFast()]
     path: PathRecord | None
     sums: dict[str, SumsRecord]
     advised: dict[str, Count | None]
@@ -194,16 +196,16 @@ class TextFile(_Record):
 
 
 # Earlier files have NaN, which is no JSON, where null stands now.
-_Values = list[Annotated[float, AllowInfNan(True)] | None]
+_Values = Annotated[list[Annotated[float, AllowInfNan(True)] | None] | None, FailFast()]
 
 
 class RegionRecord(_Record):
     """What the regions did to a label; null is what a method does not give."""
 
-    score: list[Number]
-    total: _Values | None
-    first: _Values | None
-    error: _Values | None
+    score: Annotated[list[Number], FailFast()]
+    total: _Values
+    first: _Values
+    error: _Values
 
 
 class PictureAbout(_Record):
@@ -225,7 +227,7 @@ class PictureFile(PictureAbout):
 
     model_config = ConfigDict(title="An explanation of a picture")
 
-    segments: list[list[Count]] | None
+    segments: Annotated[list[Annotated[list[Count], FailFast()]] | None, FailFast()]
     image: Annotated[str, Field(pattern="^data:image/png;base64,")]
 
 
@@ -300,12 +302,12 @@ def validate(model: type[Model], data: Any) -> Model:
 
 def _name_place(location: Iterable[str | int]) -> str:
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return "".join(parts).removeprefix(".")[:200]
+    return replace_controls("".join(parts).removeprefix(".")[:200])
 
 
 def _require(is_right: bool, place: str, message: str) -> None:
     if not is_right:
-        raise ValueError(f"{place}: {message}")
+        raise ValueError(f"{replace_controls(place)}: {message}")
 
 
 def check_text_file(data: Any) -> TextFile:

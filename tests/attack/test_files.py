@@ -645,3 +645,47 @@ def test_pydantic_is_loaded_only_to_read_files() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_label_of_a_file_can_control_the_terminal() -> None:
+    for change in ({"low": "x"}, {}):
+        data = copy.deepcopy(explained().to_dict())
+        own = {**data["words"][0]["scores"]["good"], **change}
+        data["words"][0]["scores"]["\x1b[31m\u202e"] = own
+        with pytest.raises(ValueError, match=r"words\[\d\]\.scores") as refused:
+            TextExplanation.from_dict(data)
+        assert not {"\x1b", "\u202e"} & set(str(refused.value))
+    data = copy.deepcopy(explained().to_dict())
+    data["settings"]["score"] = "logit"
+    data["prediction"]["probabilities"] = {"\x1b[31m": 9.0}
+    with pytest.raises(ValueError, match="between 0 and 1") as refused:
+        TextExplanation.from_dict(data)
+    assert "\x1b" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [TextExplanation, ImageExplanation])
+def test_no_more_of_a_file_is_read_than_is_wanted(
+    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schemas, "MOST_BYTES", 1_000_000)
+    (tmp_path / "x.json").symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=r"x\.json is longer than 1,000,000 bytes"):
+        kind.load(tmp_path / "x.json")
+    with (tmp_path / "y.json").open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(ValueError, match=r"y\.json is longer than"):
+        kind.load(tmp_path / "y.json")
+
+
+def test_a_million_wrong_numbers_are_one_error(tmp_path: Path) -> None:
+    data = pictured().to_dict()
+    whole = {**data, "segments": None, "image": as_data_uri(pictured().image)}
+    whole["scores"]["corner"]["score"] = ["x"] * 1_000_000
+    (tmp_path / "x.json").write_text(json.dumps(whole))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"scores\.corner\.score\[0\]: "):
+            ImageExplanation.load(tmp_path / "x.json")
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()

@@ -129,7 +129,7 @@ RECORDS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("how", RECORDS)
 def test_a_damaged_record_loses_only_its_shards(out: Path, how: str) -> None:
-    wanted, path = content(out), out / "_shards.jsonl"
+    wanted, path = content(out), out / "_shards.record"
     path.write_bytes(RECORDS[how](path.read_bytes()))
     with pytest.raises(ValueError, match=r"holds \d of 3 files; rerun the job"):
         read_explanations(out)
@@ -291,3 +291,43 @@ def test_ids_take_about_eight_bytes_each() -> None:
     finally:
         tracemalloc.stop()
     assert kept < 12 * 100_000
+
+
+def test_a_shard_that_holds_something_else_is_told(out: Path) -> None:
+    """Written by someone who also knows how to write the record."""
+    import hashlib
+
+    import pyarrow as pa
+
+    path, record = out / "shard-00001.parquet", out / "_shards.record"
+    table = parquet.read_table(path)
+    for wrong in (
+        pa.table({"text": ["good"]}),
+        table.set_column(2, table.schema.field("text"), pa.nulls(2, pa.string())),
+        table.set_column(7, table.schema.field("words"), pa.nulls(2, table.schema.field(7).type)),
+    ):
+        parquet.write_table(wrong, path)
+        digest = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        lines[1]["blake2b"] = digest
+        record.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        with pytest.raises(ValueError, match=r"is no shard of a job|has no (text|words)"):
+            list(read_explanations(out))
+
+
+def test_texts_that_are_not_unicode_do_not_stop_a_job(tmp_path: Path) -> None:
+    class Broken(list[dict[str, str]]):
+        column_names, features = ("text",), None
+
+        def select_columns(self, names: list[str]) -> Broken:
+            return self
+
+        def select(self, rows: Any) -> Broken:
+            return Broken(self[row] for row in rows)
+
+    data = Broken([{"text": "good \ud800 film bad\udfff"}, {"text": "good film"}])
+    found = explain_corpus(counting(), data, out=tmp_path)
+    assert [one.text for one in found] == ["good film"]
+    ((name, reason),) = found.failures()
+    assert name == "0"
+    assert "half of a surrogate pair" in reason

@@ -358,7 +358,7 @@ def die():
 def at_fourth_line(shard):
     if shard.shard == 3 and when in ("renamed", "recording", "recorded"):
         line = format_line(shard)
-        with open(out + "/_shards.jsonl", "ab") as record:
+        with open(out + "/_shards.record", "ab") as record:
             record.write({"renamed": b"", "recording": line[:-9], "recorded": line}[when])
         die()
     return format_line(shard)

@@ -22,9 +22,10 @@ from textsobol.files import UNFINISHED, write_file, write_text
 if TYPE_CHECKING:
     import pyarrow
 
-# Readers of a directory of Parquet files skip names that begin with "_" or ".".
+# Readers of a directory of Parquet files skip names that begin with "_" or ".", or whose suffix
+# they do not know.
 _MANIFEST = "_manifest.json"
-_RECORD = "_shards.jsonl"
+_RECORD = "_shards.record"
 _LOCK = ".lock"
 
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from textsobol.files import write_file, write_text
+from textsobol.files import read_file, write_file, write_text
 from textsobol.image.arrays import ArrayFile
 from textsobol.image.pictures import as_data_uri, from_data_uri
 from textsobol.image.regions import Regions, make_grid
@@ -158,11 +158,13 @@ class ImageExplanation:
         Raises:
             ValueError: that names the file and what is wrong with it, for anything else.
         """
+        from textsobol.schemas import MOST_BYTES
+
         path = Path(path)
         readers = {".npz": _read_npz, ".json": _read_json}
         if path.suffix.lower() not in readers:
             raise ValueError(f"{path}: explanations are read from .npz and .json")
-        content = path.read_bytes()
+        content = read_file(path, MOST_BYTES)
         try:
             data, image, segments = readers[path.suffix.lower()](content)
         except ValueError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from textsobol.files import write_text
+from textsobol.files import read_file, write_text
 from textsobol.labels import checked_label
 from textsobol.methods import Attribution
 from textsobol.text import serialise
@@ -283,9 +283,9 @@ class TextExplanation:
         Raises:
             ValueError: that names the file and the place in it, for anything else.
         """
-        from textsobol.schemas import read_json
+        from textsobol.schemas import MOST_BYTES, read_json
 
-        content = File(path).read_bytes()
+        content = read_file(path, MOST_BYTES)
         try:
             return cls.from_dict(read_json(content))
         except ValueError as error:
