@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reporting import Table, escaped
+from textsobol.files import write_text
 from textsobol.render.page import load_environment
 
 
@@ -73,6 +74,6 @@ class Report:
         out.mkdir(parents=True, exist_ok=True)
         for plot in self.plots:
             (out / plot.name).write_bytes(plot.png)
-        (out / "report.md").write_text(self.markdown(), encoding="utf-8")
-        (out / "report.csv").write_text(csv, encoding="utf-8")
-        (out / "report.html").write_text(self.html(), encoding="utf-8")
+        write_text(out / "report.md", self.markdown())
+        write_text(out / "report.csv", csv)
+        write_text(out / "report.html", self.html())

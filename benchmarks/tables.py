@@ -21,6 +21,7 @@ from benchmarks.reporting import (
     read_results,
 )
 from benchmarks.summary import GROUPS, Run, Variant, by_series, find
+from textsobol.files import neutralise_formula
 
 PaperRow = tuple[str, str, str | None]
 """A method of a paper: how it is called there, our method, and its variant or ``None`` for any."""
@@ -169,7 +170,8 @@ def beside_the_paper(
 
 def csv_of(runs: Sequence[Run]) -> str:
     """Every number of every variant, unrounded, with the intervals of all metrics."""
-    rows = [_csv_row(run, variant) for run in runs for variant in run.variants]
+    found = (_csv_row(run, variant) for run in runs for variant in run.variants)
+    rows = [{name: neutralise_formula(cell) for name, cell in row.items()} for row in found]
     return str(pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n"))
 
 

@@ -113,7 +113,7 @@ def test_a_stream_has_what_is_known_on_the_way_and_can_be_closed() -> None:
     streaming = stream(asking(shared.model(), 2))
     next(streaming)
     n_asked = len(shared.seen)
-    streaming.close()  # type: ignore[attr-defined]
+    streaming.close()
     assert len(shared.seen) == n_asked
 
 

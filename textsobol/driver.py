@@ -8,7 +8,8 @@ the budget, checks the outputs and counts the cost.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -27,12 +28,13 @@ _LARGEST_SCORE = 1e60  # fourth powers of it, which standard errors take, are st
 
 def run(steps: Steps[T], tick: Tick = lambda _: None) -> T:
     """Run a generator to its result."""
-    *_, last = stream(steps, tick)
+    with closing(stream(steps, tick)) as found:
+        *_, last = found
     result: T = last
     return result
 
 
-def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Iterator[Any]:
+def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Generator[Any, Any]:
     """Yield the intermediate results of a generator, then its result.
 
     Close the iterator to stop early.
@@ -88,7 +90,7 @@ def run_together(
     max_live: int,
     max_size: int,
     on_answer: Callable[[int, int], None] = lambda number, n_inputs: None,
-) -> Iterator[Outcome[T]]:
+) -> Generator[Outcome[T]]:
     """Run several generators in turn, so that inputs for the same model share batches.
 
     They start in the order given, as others finish; batches do not depend on timing. An error is
@@ -304,12 +306,13 @@ def run_with(score: Callable[[Array], Any], steps: Steps[T]) -> T:
         >>> run_with(lambda masks: masks @ [1.0, 2.0], steps()).item()
         3.0
     """
-    *_, last = stream_with(score, steps)
+    with closing(stream_with(score, steps)) as found:
+        *_, last = found
     result: T = last
     return result
 
 
-def stream_with(score: Callable[[Array], Any], steps: Steps[T]) -> Iterator[Any]:
+def stream_with(score: Callable[[Array], Any], steps: Steps[T]) -> Generator[Any, Any]:
     """Like `run_with`, but yield all intermediate results too."""
 
     def answer(asked: Any) -> Steps[Any]:

@@ -13,6 +13,7 @@ These errors show while a model runs:
     TextsobolWarning
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
+    ├── DamagedFileWarning        a file of a job is damaged, and is made again
     ├── UnstableTopWarning        the budget ran out before the top was stable
     └── WindowWarning             a text is longer than the model's window
 """
@@ -32,6 +33,7 @@ __all__ = [
     "BlackBoxError",
     "CacheError",
     "ConstantScoreWarning",
+    "DamagedFileWarning",
     "LabelMismatchError",
     "RemoteError",
     "TextsobolError",
@@ -86,6 +88,10 @@ class AliasedDesignWarning(TextsobolWarning):
 
 class ConstantScoreWarning(TextsobolWarning):
     """A score is the same for every mask: there is no variance to explain."""
+
+
+class DamagedFileWarning(TextsobolWarning):
+    """A file of a job is not the one that was written, and is made again."""
 
 
 class UnstableTopWarning(TextsobolWarning):

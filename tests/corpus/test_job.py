@@ -23,6 +23,7 @@ from tests.corpus.samples import content, count, counting, reviews, tiny_model, 
 from textsobol import Sobol, TextExplainer, explain_corpus, read_explanations
 from textsobol.corpus.directory import JobDirectory
 from textsobol.corpus.shard import derive_seed
+from textsobol.errors import DamagedFileWarning
 
 
 def rows_of(texts: list[str]) -> list[dict[str, Any]]:
@@ -285,8 +286,10 @@ def test_a_damaged_shard_is_made_again(tmp_path: Path) -> None:
     wanted = content(tmp_path)
     (tmp_path / "shard-00001.parquet").write_bytes(wanted["shard-00001.parquet"][:-20])
     (tmp_path / ".shard-00002.parquet.unfinished").write_bytes(b"PAR1")
-    assert read_explanations(tmp_path).texts == 4
-    explain_corpus(counting(), data, out=tmp_path, shard_size=2)
+    with pytest.raises(ValueError, match=r"shard-00001.parquet is damaged.*rerun the job"):
+        list(read_explanations(tmp_path))
+    with pytest.warns(DamagedFileWarning, match=r"shard-00001.parquet in .* is made again"):
+        explain_corpus(counting(), data, out=tmp_path, shard_size=2)
     assert content(tmp_path) == wanted, "and what was unfinished is gone"
 
 
@@ -309,7 +312,7 @@ def test_a_full_disk_leaves_whole_shards_only(
         OSError, match=r"shard-00002.parquet: No space left.*rerun the same command"
     ):
         explain_corpus(counting(), data, out=tmp_path / "out", shard_size=2)
-    assert [path.name for path in sorted((tmp_path / "out").glob("*shard*"))] == [
+    assert [path.name for path in sorted((tmp_path / "out").glob("*shard*.parquet*"))] == [
         "shard-00000.parquet",
         "shard-00001.parquet",
     ]
@@ -348,12 +351,23 @@ import os, signal, sys
 import datasets
 from pyarrow import parquet
 from textsobol import TextExplainer, explain_corpus
+from textsobol.corpus import directory
 
 out, when = sys.argv[1:]
 calls, write = [], parquet.write_table
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
+
+def at_fourth_line(shard):
+    if shard.shard == 3 and when in ("renamed", "recording", "recorded"):
+        line = format_line(shard)
+        with open(out + "/_shards.record", "ab") as record:
+            record.write({"renamed": b"", "recording": line[:-9], "recorded": line}[when])
+        die()
+    return format_line(shard)
+
+format_line, directory._format_line = directory._format_line, at_fourth_line
 
 def count(texts):
     calls.append(texts)
@@ -362,7 +376,7 @@ def count(texts):
     return [[text.count("bad"), text.count("good")] for text in texts]
 
 def write_and_die(table, file, **options):
-    if when == "writing" and len(list(os.scandir(out))) == 6:  # three of them are shards
+    if when == "writing" and len(list(os.scandir(out))) == 7:  # three of them are shards
         write(table, out + "/whole", **options)
         file.write(open(out + "/whole", "rb").read()[:-9])
         os.remove(out + "/whole")
@@ -386,10 +400,28 @@ def test_a_killed_job_goes_on_and_loses_nothing(tmp_path: Path) -> None:
     assert run_job(out, dies="asking") == -signal.SIGKILL
     n_first = read_explanations(out).texts
     assert run_job(out, dies="writing") == -signal.SIGKILL
-    assert (out / ".shard-00003.parquet.unfinished").exists()
+    assert len(list(out.glob(".*.unfinished"))) == 1
     found = read_explanations(out)
     assert (n_first, found.texts) == (10, 15)
     assert not found.is_finished
     assert run_job(out) == run_job(tmp_path / "whole") == 0
     assert content(out) == content(tmp_path / "whole")
     assert [name for name, _ in read_explanations(out).items()] == [str(k) for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("dies", "n_texts"), [("renamed", 15), ("recording", 15), ("recorded", 20)]
+)
+def test_a_kill_around_the_record_loses_one_shard_at_most(
+    tmp_path: Path, dies: str, n_texts: int
+) -> None:
+    """After a shard has its name: before, in the middle of, and after the line of its checksum."""
+    out = tmp_path / "killed"
+    assert run_job(out, dies=dies) == -signal.SIGKILL
+    assert (out / "shard-00003.parquet").exists()
+    kept = [(out / f"shard-0000{k}.parquet").stat().st_mtime_ns for k in range(3)]
+    assert read_explanations(out).texts == n_texts
+    assert len(list(read_explanations(out))) == n_texts
+    assert run_job(out) == run_job(tmp_path / "whole") == 0
+    assert content(out) == content(tmp_path / "whole")
+    assert [(out / f"shard-0000{k}.parquet").stat().st_mtime_ns for k in range(3)] == kept

@@ -166,6 +166,7 @@ def report(
     try:
         from textsobol.corpus.results import read_explanations
         from textsobol.corpus.view import corpus_view, read_sample, save_words
+        from textsobol.files import write_text
         from textsobol.render.terminal_corpus import show_corpus
 
         found = read_explanations(directory)
@@ -176,8 +177,7 @@ def report(
         if html is not None:
             from textsobol.render.report import render_report
 
-            page = render_report(read_sample(found, view), view=view)
-            html.write_text(page, encoding="utf-8")
+            write_text(html, render_report(read_sample(found, view), view=view))
         for path in filter(None, (csv, parquet)):
             save_words([*view.words, *view.phrases], path)
     except EXPECTED as error:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textsobol.corpus.directory import JobDirectory
+from textsobol.corpus.directory import JobDirectory, Shard
 from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.shard import Job
 from textsobol.corpus.source import Item, Plan, Source, UniqueIds, plan_shards, split_into_shards
+from textsobol.errors import DamagedFileWarning, warn
 from textsobol.methods import find_method
 from textsobol.progress import JobProgress
 from textsobol.provenance import digest_of, versions, weights_of
@@ -98,14 +100,14 @@ def explain_corpus(
     directory = JobDirectory(Path(out))
     with directory.lock(), JobProgress(enabled=explainer.progress) as progress:
         manifest = _make_manifest(explainer, source, settings, shard_size)
-        _check_same(directory, manifest)
-        if directory.read_manifest() is None:
+        before = _check_same(directory, manifest)
+        if before is None:
             directory.write_manifest(manifest)
         job = Job(explainer, settings, manifest["job"])
         finished = {  # digests of the input of shards that need not be made again
-            number: metadata["input"]
-            for number, metadata in directory.read_shards(job.name)
-            if not (retry_failed and metadata["failed"])
+            number: shard.input
+            for number, shard in _check_shards(directory, job.name).items()
+            if not (retry_failed and shard.failed)
         }
         if source.n_texts is None:
             tables = _explain(job, _stream(job, source, shard_size, finished), progress)
@@ -124,12 +126,15 @@ def explain_corpus(
             else:
                 shards = ((plan, list(source.items(plan.start, plan.stop))) for plan in todo)
                 tables = _explain(job, shards, progress)
-        for plan, table in tables:
-            _check_some_worked(table)
-            directory.write_shard(plan.number, table)
-        found = ExplainedTexts(out)
-        result = {"texts": found.texts, "failed": found.failed, "shards": len(found.paths)}
-        directory.write_manifest({**manifest, "result": result})
+        is_open = before is None or "result" not in before
+        with closing(tables):
+            for table in tables:
+                _check_some_worked(table)
+                if not is_open:
+                    directory.write_manifest(manifest)  # not finished any more
+                    is_open = True
+                directory.write_shard(table)
+        directory.write_manifest({**manifest, "result": directory.sum_up(job.name)})
     return ExplainedTexts(out)
 
 
@@ -167,10 +172,11 @@ def _make_manifest(
     return {**json.loads(text), "job": digest_of([text.encode()])}
 
 
-def _check_same(directory: JobDirectory, manifest: Mapping[str, Any]) -> None:
+def _check_same(directory: JobDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The manifest that is there, if any, which must be of the same job."""
     old = directory.read_manifest()
     if old is None:
-        return
+        return None
     ignored = ("job", "result")
     then, now = ({k: v for k, v in each.items() if k not in ignored} for each in (old, manifest))
     different = list(_list_differences(then, now))
@@ -179,6 +185,21 @@ def _check_same(directory: JobDirectory, manifest: Mapping[str, Any]) -> None:
             f"{directory.path} holds results of another job; give another directory, or the same "
             f"settings:\n" + "\n".join(different)
         )
+    return old
+
+
+def _check_shards(directory: JobDirectory, job: str) -> dict[int, Shard]:
+    """The finished shards by number, without those that are damaged or gone."""
+    shards = directory.read_record(job)
+    intact = {number: shard for number, shard in shards.items() if directory.is_intact(shard)}
+    lost = (directory.shard_path(number) for number in shards.keys() - intact.keys())
+    damaged = sorted(path.name for path in lost if path.exists())
+    if damaged:
+        names = ", ".join(damaged[:3]) + (", ..." if len(damaged) > 3 else "")
+        made = "is damaged and is" if len(damaged) == 1 else "are damaged and are"
+        warn(f"{names} in {directory.path} {made} made again", DamagedFileWarning)
+    directory.write_record(intact.values())
+    return intact
 
 
 def _list_differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
@@ -213,7 +234,7 @@ def _stream(
 
 def _explain(
     job: Job, shards: Iterable[tuple[Plan, list[Item]]], progress: JobProgress
-) -> Iterator[tuple[Plan, pyarrow.Table]]:
+) -> Generator[pyarrow.Table]:
     def count_passes(item: Item, n_passes: int) -> None:
         fraction = n_passes / job.estimate_passes(item)
         progress.count_part(item.row, job.estimate_work(item), fraction)
@@ -222,7 +243,7 @@ def _explain(
         progress.count_text(item.row, job.estimate_work(item))
 
     for plan, items in shards:
-        yield plan, job.explain(plan, items, count_text, count_passes)
+        yield job.explain(plan, items, count_text, count_passes)
 
 
 def _check_some_worked(table: pyarrow.Table) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -33,8 +33,8 @@ def explain_on_ray(
     actors: int,
     gpus_per_actor: float,
     address: str | None,
-) -> Iterator[tuple[Plan, pyarrow.Table]]:
-    """The tables of all shards, as they are finished.
+) -> Generator[pyarrow.Table]:
+    """The tables of all shards, in the order in which they are done.
 
     The actors must be able to read the source. `explain_corpus` documents the other arguments.
     """
@@ -59,7 +59,7 @@ def explain_on_ray(
         for row in tables.iter_rows():
             plan = by_number[int(row["number"])]
             with pa.ipc.open_stream(row["table"]) as stream:
-                yield plan, stream.read_all()
+                yield stream.read_all()
             progress.count_texts(plan.n_texts, plan.work)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textsobol.corpus.directory import JobDirectory
-from textsobol.corpus.schema import read_row
+from textsobol.corpus.schema import check_table, read_row
 from textsobol.text.explanation import TextExplanation
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
 
 
 class ExplainedTexts:
@@ -29,7 +32,8 @@ class ExplainedTexts:
         outside: number of texts longer than the model's window.
 
     Raises:
-        ValueError: when the directory is not that of a job.
+        ValueError: when the directory is not that of a job, or files of it are missing. Files are
+            checked when they are read: one that is damaged is an error that names it.
     """
 
     def __init__(self, directory: str | PathLike[str]) -> None:
@@ -42,12 +46,18 @@ class ExplainedTexts:
                 f"writes them"
             )
         self.manifest = manifest
-        shards = dict(files.read_shards(manifest["job"]))
+        shards = files.read_record(manifest["job"])
+        files.check_present(shards.values())
+        if self.is_finished and len(shards) != manifest["result"]["shards"]:
+            raise ValueError(
+                f"{directory} holds {len(shards)} of {manifest['result']['shards']} files; rerun "
+                f"the job that wrote them, which makes the others again"
+            )
+        self._files, self._shards = files, list(shards.values())
         self.paths = [files.shard_path(number) for number in shards]
-        self.texts, self.failed, self.outside = (
-            sum(int(shard[name]) for shard in shards.values())
-            for name in ("texts", "failed", "outside")
-        )
+        self.texts = sum(shard.texts for shard in self._shards)
+        self.failed = sum(shard.failed for shard in self._shards)
+        self.outside = sum(shard.outside for shard in self._shards)
 
     @property
     def is_finished(self) -> bool:
@@ -75,12 +85,22 @@ class ExplainedTexts:
 
     def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """The stored rows, with all columns or some of them."""
-        from pyarrow import parquet
-
-        for path in self.paths:
-            with parquet.ParquetFile(path) as file:
+        for place in range(len(self.paths)):
+            with self.open_shard(place) as file:
                 for batch in file.iter_batches(batch_size=64, columns=columns):
                     yield from batch.to_pylist()
+
+    def open_shard(self, place: int) -> parquet.ParquetFile:
+        """The Parquet file at a place of `paths`, checked and in memory."""
+        from pyarrow import ArrowException, BufferReader, parquet
+
+        content = self._files.read_shard(self._shards[place])
+        try:
+            file = parquet.ParquetFile(BufferReader(content))
+            check_table(file.schema_arrow)
+        except (ArrowException, OSError, ValueError) as error:
+            raise ValueError(f"{self.paths[place]} is no shard of a job: {error}") from error
+        return file
 
 
 def read_explanations(directory: str | PathLike[str]) -> ExplainedTexts:

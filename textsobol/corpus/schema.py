@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 _COUNTS = ("rows", "distinct", "forwarded")
+_REQUIRED = (
+    "text", "prediction", "target", "probabilities", "words", "pairs", "sums", "advised", "cost",
+    "settings",
+)  # fmt: skip
 
 
 @cache
@@ -96,16 +100,30 @@ def read_row(row: Mapping[str, Any]) -> TextExplanation:
     """The explanation in a row.
 
     Raises:
-        ValueError: if the text could not be explained.
+        ValueError: when the text could not be explained, or the row holds no explanation.
     """
     if row["error"] is not None:
         raise ValueError(f"text {row['id']!r} could not be explained: {row['error']}")
+    missing = [name for name in _REQUIRED if row[name] is None]
+    if missing:
+        raise ValueError(f"text {row['id']!r} has no {', '.join(missing)}")
+    try:
+        return TextExplanation.from_dict(_read_data(row))
+    except (TypeError, ValueError) as error:  # a word or a step that is null
+        raise ValueError(f"text {row['id']!r}: {error}") from error
+
+
+def _read_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What `TextExplanation.to_dict` gave."""
     pair = row["text_pair"]
-    data = {
+    return {
         "schema": SCHEMA,
         "text": row["text"] if pair is None else [row["text"], pair],
         "target": row["target"],
-        "prediction": {"probabilities": _map_by_label(row["probabilities"], "probability")},
+        "prediction": {
+            "label": row["prediction"],
+            "probabilities": _map_by_label(row["probabilities"], "probability"),
+        },
         "words": [{**word, "scores": _map_by_label(word["scores"])} for word in row["words"]],
         "pairs": [{**pair, "scores": _map_by_label(pair["scores"])} for pair in row["pairs"]],
         "path": _convert_path(row["path"], _map_by_label),
@@ -114,7 +132,6 @@ def read_row(row: Mapping[str, Any]) -> TextExplanation:
         "cost": {name: value for name, value in row["cost"].items() if value is not None},
         "settings": json.loads(row["settings"]),
     }
-    return TextExplanation.from_dict(data)
 
 
 def make_table(rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> pyarrow.Table:
@@ -123,6 +140,14 @@ def make_table(rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -
 
     schema = _arrow_schema().with_metadata({"textsobol": json.dumps(metadata, sort_keys=True)})
     return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+def check_table(schema: pyarrow.Schema) -> None:
+    """Raise an error if a table has not the columns of explanations."""
+    if not schema.equals(_arrow_schema()):
+        known = set(_arrow_schema())
+        other = next((field.name for field in schema if field not in known), "another order")
+        raise ValueError(f"its columns are not those of explanations, such as {other!r}")
 
 
 def _convert_path(
@@ -147,5 +172,7 @@ def _list_by_label(by_label: Mapping[str, Any], name: str | None = None) -> list
     ]
 
 
-def _map_by_label(rows: Sequence[dict[str, Any]], name: str | None = None) -> dict[str, Any]:
+def _map_by_label(rows: Sequence[dict[str, Any]] | None, name: str | None = None) -> dict[str, Any]:
+    if rows is None or None in rows:
+        raise ValueError(f"{name or 'scores'} by label are missing")
     return {row.pop("label"): row if name is None else row[name] for row in rows}

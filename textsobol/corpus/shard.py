@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,15 +78,16 @@ class Job:
             (self.estimate_work(item), _walk(self.explainer, item, self.settings)) for item in order
         ]
         n_failed = n_outside = 0
-        with warnings.catch_warnings():
+        outcomes = run_together(
+            tasks,
+            max_live=_MOST_TEXTS,
+            max_size=_MOST_WORK,
+            on_answer=lambda number, n_passes: on_passes(order[number], n_passes),
+        )
+        with warnings.catch_warnings(), closing(outcomes):
             # The table has the same information as thousands of warnings.
             warnings.simplefilter("ignore", TextsobolWarning)
-            for outcome in run_together(
-                tasks,
-                max_live=_MOST_TEXTS,
-                max_size=_MOST_WORK,
-                on_answer=lambda number, n_passes: on_passes(order[number], n_passes),
-            ):
+            for outcome in outcomes:
                 item = order[outcome.number]
                 error = None if outcome.error is None else _describe_error(outcome.error)
                 rows[item.row] = make_row(item, outcome.value, error)

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textsobol.provenance import digest_of, file_digest, files_of, format_of
 from textsobol.text.inputs import Text
+
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -153,30 +156,62 @@ class Source:
 
 
 class UniqueIds:
-    """Refuses ids that several texts share, with eight bytes of memory per text."""
+    """Refuses ids that several texts share, with about eight bytes of memory per text.
+
+    Hashes of the ids are kept in sorted runs. Two runs of similar length become one, so that there
+    are few, and every hash is moved a few times only.
+    """
 
     def __init__(self) -> None:
-        self._hashes = array("Q")
+        self._new = array("Q")
+        self._runs: list[Hashes] = []  # sorted, the longest first
 
     def add(self, items: Iterable[Item]) -> None:
         """Add the ids of the next texts."""
-        ids = (item.id.encode("utf-8", "replace") for item in items)
-        self._hashes.extend(int(digest_of([each]), 16) for each in ids)
+        self._new.extend(_hash_id(item.id) for item in items)
 
     def check(self, source: Source) -> None:
-        """Raise an error that names the first id that occurs twice in the source."""
-        values = np.frombuffer(self._hashes, dtype=np.uint64)
-        order = np.argsort(values, kind="stable")
-        same = np.flatnonzero(values[order][1:] == values[order][:-1])
-        if not same.size:
-            return
-        place = same[np.argmin(order[same + 1])]
-        before, row = int(order[place]), int(order[place + 1])
-        (item,) = source.items(row, row + 1)
-        raise ValueError(
-            f"{len(same)} texts have the id of another one, such as {item.id!r} in rows {before} "
-            f"and {row}; give a column whose ids are all different, or none to number the rows"
-        )
+        """Raise an error that names the first id that occurs twice in the source.
+
+        What was checked before is only looked up: it is cheap to check after every few texts.
+        """
+        new = np.sort(np.frombuffer(self._new, dtype=np.uint64))
+        self._new = array("Q")
+        repeated = [new[1:][new[1:] == new[:-1]], *(_find_common(new, run) for run in self._runs)]
+        self._runs.append(new)
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            last = self._runs.pop()
+            # A stable sort merges two sorted runs in one go.
+            self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]), kind="stable")
+        hashes = np.concatenate(repeated).tolist()
+        if hashes:
+            _name_repeated(source, set(hashes), len(hashes))
+
+
+def _hash_id(name: str) -> int:
+    return int(digest_of([name.encode("utf-8", "replace")]), 16)
+
+
+def _find_common(new: Hashes, run: Hashes) -> Hashes:
+    """The hashes that a sorted run has too."""
+    places = np.searchsorted(run, new)
+    inside = np.minimum(places, max(0, len(run) - 1))
+    return new[run[inside] == new] if len(run) else new[:0]
+
+
+def _name_repeated(source: Source, hashes: set[int], number: int) -> None:
+    """Raise an error about the first repeated id; two ids may have one hash by chance."""
+    rows: dict[str, int] = {}
+    for item in source.items():
+        if _hash_id(item.id) not in hashes:
+            continue
+        if item.id in rows:
+            raise ValueError(
+                f"{number} texts have the id of another one, such as {item.id!r} in rows "
+                f"{rows[item.id]} and {item.row}; give a column whose ids are all different, or "
+                f"none to number the rows"
+            )
+        rows[item.id] = item.row
 
 
 def split_into_shards(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from textsobol.corpus.results import ExplainedTexts
 from textsobol.corpus.schema import read_row
 from textsobol.corpus.words import CorpusWord, Occurrences, WordTally, find_neighbours
+from textsobol.files import write_csv, write_file
 from textsobol.provenance import digest_of
 from textsobol.sobol.arrays import Floats
 from textsobol.text.explanation import TextExplanation
@@ -91,18 +91,19 @@ def corpus_view(
 
 def read_sample(found: ExplainedTexts, view: CorpusView) -> Iterator[TextExplanation]:
     """The explanations of a view's sample, in the order of the input."""
-    from pyarrow import parquet
-
     rows: dict[int, list[int]] = {}
     for shard, row in view.sample:
         rows.setdefault(shard, []).append(row)
     for shard, own in rows.items():
-        for values in parquet.read_table(found.paths[shard]).take(own).to_pylist():
-            yield read_row(values)
+        with found.open_shard(shard) as file:
+            table = file.read().take(own)
+        yield from map(read_row, table.to_pylist())
 
 
 def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
     """Write words and phrases to a table, ``.csv`` or ``.parquet``, a row for every label.
+
+    In a ``.csv``, texts that a spreadsheet would take for formulas begin with a single quote.
 
     Args:
         words: what to write.
@@ -115,26 +116,22 @@ def save_words(words: Iterable[CorpusWord], path: str | Path) -> None:
     ]
     types = {field.name: str(field.type) for field in fields(CorpusWord)} | {"weight": "float"}
     if path.suffix.lower() == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(types))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(path, list(types), rows)
     elif path.suffix.lower() == ".parquet":
         import pyarrow as pa
         from pyarrow import parquet
 
         kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
         schema = pa.schema({name: kinds[kind] for name, kind in types.items()})
-        parquet.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+        table = pa.Table.from_pylist(rows, schema=schema)
+        write_file(path, lambda file: parquet.write_table(table, file))
     else:
         raise ValueError(f"cannot save words as {path.suffix or path}; known: .csv, .parquet")
 
 
 def _read_shards(found: ExplainedTexts) -> Iterator[tuple[Any, Occurrences]]:
-    from pyarrow import parquet
-
-    for path in found.paths:
-        with parquet.ParquetFile(path) as file:
+    for place in range(len(found.paths)):
+        with found.open_shard(place) as file:
             table = file.read(columns=_COLUMNS)
         yield table, _find_words(table)
 

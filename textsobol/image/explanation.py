@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from textsobol.files import read_file, write_file, write_text
+from textsobol.image.arrays import ArrayFile
 from textsobol.image.pictures import as_data_uri, from_data_uri
 from textsobol.image.regions import Regions, make_grid
 from textsobol.labels import choose_target
 from textsobol.sobol.arrays import Array, Floats
 
 SCHEMA = 1
+_MOST_ABOUT = 1 << 28  # bytes of everything but the arrays
 KINDS = ("score", "total", "first", "interaction", "error")
 
 
@@ -100,7 +104,7 @@ class ImageExplanation:
         """A dictionary of plain values; the picture itself is left out, and so are segments."""
         grid = self.regions.grid
         scores = {
-            label: {k: None if v is None else v.tolist() for k, v in vars(own).items()}
+            label: {k: None if v is None else _to_json(v) for k, v in vars(own).items()}
             for label, own in self.scores.items()
         }
         return {
@@ -130,11 +134,15 @@ class ImageExplanation:
         if suffix == ".json":
             segments = self.regions.of_pixel.tolist() if self.regions.grid is None else None
             whole = {**self.to_dict(), "segments": segments, "image": as_data_uri(self.image)}
-            path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+            write_text(path, json.dumps(whole, ensure_ascii=False))
         elif suffix == ".npz":
             about = np.array(json.dumps(self.to_dict(), ensure_ascii=False))
             regions = self.regions.of_pixel
-            np.savez_compressed(path, image=self.image, regions=regions, about=about)
+
+            def write(file: IO[bytes]) -> None:
+                np.savez_compressed(file, image=self.image, regions=regions, about=about)
+
+            write_file(path, write)
         elif suffix in (".png", ".svg", ".pdf"):
             from textsobol.render.overlays import save_overlay
 
@@ -145,27 +153,30 @@ class ImageExplanation:
 
     @classmethod
     def load(cls, path: str | Path) -> ImageExplanation:
-        """Read what `save` wrote as ``.npz`` or ``.json``."""
+        """Read what `save` wrote as ``.npz`` or ``.json``.
+
+        Raises:
+            ValueError: that names the file and what is wrong with it, for anything else.
+        """
+        from textsobol.schemas import MOST_BYTES
+
         path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                data = _check_schema(json.loads(str(file["about"])))
-                image, segments = file["image"], file["regions"]
-        elif suffix == ".json":
-            try:
-                data = json.loads(path.read_text(encoding="utf-8"))
-            except json.JSONDecodeError as error:
-                raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
-            if "image" not in data:
-                raise ValueError(f"{path} is no explanation of a picture")
-            _check_schema(data)
-            image, segments = from_data_uri(data["image"]), data["segments"]
-        else:
+        readers = {".npz": _read_npz, ".json": _read_json}
+        if path.suffix.lower() not in readers:
             raise ValueError(f"{path}: explanations are read from .npz and .json")
+        content = read_file(path, MOST_BYTES)
+        try:
+            data, image, segments = readers[path.suffix.lower()](content)
+        except ValueError as error:
+            raise ValueError(f"{path} is no explanation of a picture: {error}") from error
+        (height, width), grid = data["size"], data["grid"]
         return cls(
             image=image,
-            regions=_read_regions(data, segments),
+            regions=(
+                Regions(segments, None)
+                if grid is None
+                else make_grid((grid[0], grid[1]), height, width, data["upsampling"])
+            ),
             scores={label: _read_scores(own) for label, own in data["scores"].items()},
             probabilities=data["prediction"]["probabilities"],
             target=data["target"],
@@ -207,21 +218,44 @@ class ImageExplanation:
         return render_overlay(self)
 
 
-def _check_schema(data: dict[str, Any]) -> dict[str, Any]:
-    if data.get("schema") != SCHEMA:
-        raise ValueError(
-            f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
-        )
-    return data
+_Contents = tuple[dict[str, Any], Array, Any]  # all but the picture, the picture, its segments
 
 
-def _read_regions(data: Mapping[str, Any], segments: Any) -> Regions:
-    if data["grid"] is None:
-        return Regions(np.asarray(segments, dtype=np.int64), None)
-    (down, across), (height, width) = data["grid"], data["size"]
-    return make_grid((down, across), height, width, data["upsampling"])
+def _read_json(content: bytes) -> _Contents:
+    from textsobol.schemas import check_picture_file, read_json
+
+    data = read_json(content)
+    if not isinstance(data, dict) or "image" not in data:
+        raise ValueError("it holds no picture")
+    check_picture_file(data)
+    height, width = data["size"]
+    return data, from_data_uri(data["image"], (height, width)), np.array(data["segments"])
+
+
+def _read_npz(content: bytes) -> _Contents:
+    from textsobol.schemas import PictureAbout, check_picture_file, read_json
+
+    with ArrayFile(content, ("image", "regions", "about")) as file:
+        data = read_json(file.read_text("about", _MOST_ABOUT).encode())
+        check_picture_file(data, PictureAbout)
+        height, width = data["size"]
+        image = file.read("image", "u1", (height, width, 3))
+        if data["grid"] is not None:
+            return data, image, None
+        segments = file.read("regions", "i8", (height, width))
+    n_regions = len(next(iter(data["scores"].values()))["score"])
+    if segments.min() < 0 or segments.max() != n_regions - 1:
+        raise ValueError(f"regions: must be numbered from 0 to {n_regions - 1}")
+    return data, image, segments
+
+
+def _to_json(values: Floats) -> list[float | None]:
+    """JSON has neither infinity nor NaN: what is not known is null."""
+    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def _read_scores(data: Mapping[str, Any]) -> RegionScores:
-    arrays: dict[str, Any] = {k: None if v is None else np.array(v) for k, v in data.items()}
+    arrays: dict[str, Any] = {
+        k: None if v is None else np.array(v, dtype=float) for k, v in data.items()
+    }
     return RegionScores(**arrays)

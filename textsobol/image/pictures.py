@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import struct
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -127,14 +128,31 @@ def as_data_uri(image: Array) -> str:
     return _PNG + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def from_data_uri(text: str) -> Array:
-    """The picture from a text made by `as_data_uri`."""
+def from_data_uri(text: str, size: tuple[int, int]) -> Array:
+    """The picture from text that `as_data_uri` made.
+
+    Args:
+        text: the data URI.
+        size: height and width that the picture must have, checked before it is read.
+
+    Raises:
+        ValueError: when it is no such picture.
+    """
     if not text.startswith(_PNG):
-        raise ValueError("the picture of the explanation is not a PNG data URI")
-    with _import_pillow("reading a picture").open(
-        io.BytesIO(base64.b64decode(text[len(_PNG) :]))
-    ) as file:
-        return np.asarray(file.convert("RGB"), dtype=np.uint8)
+        raise ValueError("image: must be a PNG data URI")
+    pillow = _import_pillow("reading a picture")
+    try:
+        content = base64.b64decode(text[len(_PNG) :], validate=True)
+        width, height = struct.unpack(">II", content[16:24])  # a PNG begins with its size
+        if (height, width) != tuple(size):
+            raise ValueError(f"has {height} x {width} pixels instead of {size[0]} x {size[1]}")
+        with pillow.open(io.BytesIO(content), formats=["PNG"]) as file:
+            image = np.asarray(file.convert("RGB"), dtype=np.uint8)
+    except Exception as error:  # Pillow raises errors of many kinds for damaged files
+        raise ValueError(f"image: {str(error)[:200]}") from error
+    if image.shape[:2] != tuple(size):
+        raise ValueError("image: has another size than its head says")
+    return image
 
 
 def _import_pillow(what: str) -> Any:

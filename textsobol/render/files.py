@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textsobol.files import write_text
+
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
 
@@ -90,4 +92,4 @@ def _write_page(path: str | Path, page: str) -> None:
     path = Path(path)
     if path.suffix.lower() != ".html":
         raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'}; known: .html")
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.files import write_file
 from textsobol.render.plots import require_matplotlib
 from textsobol.render.printable import one_line
 
@@ -56,7 +57,8 @@ def save_overlay(
     explanation: ImageExplanation, path: str | Path, kinds: Sequence[str] = ("score",)
 ) -> None:
     """Write the figure of `plot_overlay` to a file, without pyplot."""
-    Path(path).write_bytes(_render_bytes(explanation, kinds, Path(path).suffix.lower()[1:]))
+    content = _render_bytes(explanation, kinds, Path(path).suffix.lower()[1:])
+    write_file(path, lambda file: file.write(content))
 
 
 def render_overlay(explanation: ImageExplanation) -> str:

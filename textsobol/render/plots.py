@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textsobol.files import write_file
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.fonts import Fonts
 from textsobol.render.printable import one_line
@@ -92,7 +93,7 @@ def save_plot(explanation: TextExplanation, path: str | Path, *, top: int = 15) 
         fonts = Fonts(_list_texts(explanation, words), keep_missing=is_svg)
         _draw(figure, explanation, words, fonts)
         options.update(dpi=150, facecolor="white", bbox_inches="tight", pad_inches=0.08)
-        figure.savefig(path, format=suffix[1:], **options)
+        write_file(path, lambda file: figure.savefig(file, format=suffix[1:], **options))
 
 
 def require_matplotlib() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -193,8 +194,9 @@ class TextExplainer:
             text, target=target, targets=targets, method=method, budget=budget, seed=seed,
             is_streamed=True,
         )  # fmt: skip
-        for found in stream(steps):
-            yield found if isinstance(found, TextExplanation) else found()
+        with closing(stream(steps)) as results:
+            for found in results:
+                yield found if isinstance(found, TextExplanation) else found()
 
     def walk(
         self,

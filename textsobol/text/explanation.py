@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from textsobol.files import read_file, write_text
 from textsobol.labels import choose_target
 from textsobol.methods import Attribution
 from textsobol.text import serialise
@@ -248,7 +249,11 @@ class TextExplanation:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextExplanation:
-        """The explanation from a dictionary that `to_dict` made."""
+        """The explanation from a dictionary that `to_dict` made.
+
+        Raises:
+            ValueError: that names the place, such as ``words[3].start``, for anything else.
+        """
         return cls(**serialise.from_dict(data))
 
     def save(self, path: str | File) -> None:
@@ -260,11 +265,11 @@ class TextExplanation:
         path = File(path)
         suffix = path.suffix.lower()
         if suffix == ".json":
-            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+            write_text(path, json.dumps(self.to_dict(), ensure_ascii=False))
         elif suffix == ".html":
             from textsobol.render.page import render_explanation
 
-            path.write_text(render_explanation(self), encoding="utf-8")
+            write_text(path, render_explanation(self))
         elif suffix in (".png", ".svg"):
             from textsobol.render.plots import save_plot
 
@@ -275,12 +280,18 @@ class TextExplanation:
 
     @classmethod
     def load(cls, path: str | File) -> TextExplanation:
-        """Read what `save` wrote as ``.json``."""
+        """Read what `save` wrote as ``.json``.
+
+        Raises:
+            ValueError: that names the file and the place in it, for anything else.
+        """
+        from textsobol.schemas import MOST_BYTES, read_json
+
+        content = read_file(path, MOST_BYTES)
         try:
-            data = json.loads(File(path).read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+            return cls.from_dict(read_json(content))
+        except ValueError as error:
             raise ValueError(f"{path} is no explanation saved as .json: {error}") from error
-        return cls.from_dict(data)
 
     def to_dataframe(self) -> Any:
         """A row for every word and label, with the columns of `WordScore`; needs pandas."""

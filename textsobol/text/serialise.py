@@ -1,9 +1,11 @@
 """Explanations as dictionaries of plain values, and back: the documented schema."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textsobol.text.records import (
     Deletion,
@@ -15,6 +17,9 @@ from textsobol.text.records import (
     Word,
     WordPair,
 )
+
+if TYPE_CHECKING:
+    from textsobol.schemas import PairRecord, PathRecord, WordRecord
 
 SCHEMA = 2
 
@@ -36,23 +41,29 @@ def to_dict(fields: Mapping[str, Any], prediction: str) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `TextExplanation`, from what `to_dict` returned."""
-    if "image" in data:
+    """The fields of a `TextExplanation`, from what `to_dict` returned.
+
+    Raises:
+        ValueError: that names the first place where the data is not of the schema.
+    """
+    from textsobol.schemas import check_text_file
+
+    if not isinstance(data, Mapping):
+        raise ValueError(f"an explanation is a dictionary, not a {type(data).__name__}")
+    if "image" in data or "grid" in data:
         raise ValueError("this is no explanation of a text; ImageExplanation reads pictures")
-    if data.get("schema") != SCHEMA:
-        raise ValueError(
-            f"schema {data.get('schema')!r} is not known to this version; it reads {SCHEMA}"
-        )
-    text, path = data["text"], data["path"]
+    file = check_text_file(data)
+    text = file.text
     return {
         "text": text if isinstance(text, str) else (text[0], text[1]),
-        "words": tuple(_word_from_dict(word) for word in data["words"]),
-        "probabilities": dict(data["prediction"]["probabilities"]),
-        "target": data["target"],
-        "pairs": tuple(_pair_from_dict(pair) for pair in data["pairs"]),
-        "path": None if path is None else _path_from_dict(path),
-        "sums": {label: Sums(**sums) for label, sums in data["sums"].items()},
-        **{name: dict(data[name]) for name in ("advised", "cost", "settings")},
+        "words": tuple(map(_read_word, file.words)),
+        "probabilities": file.prediction.probabilities,
+        "target": file.target,
+        "pairs": tuple(map(_read_pair, file.pairs)),
+        "path": None if file.path is None else _read_path(file.path),
+        "sums": {label: Sums(**vars(sums)) for label, sums in file.sums.items()},
+        "advised": file.advised,
+        **{name: dict(data[name]) for name in ("cost", "settings")},
     }
 
 
@@ -61,12 +72,12 @@ def _word_to_dict(word: Word) -> dict[str, Any]:
     return {**vars(word), "scores": {k: _to_json(vars(own)) for k, own in word.scores.items()}}
 
 
-def _word_from_dict(data: Mapping[str, Any]) -> Word:
+def _read_word(word: WordRecord) -> Word:
     scores = {
-        label: Measures(**{k: math.nan if v is None else v for k, v in own.items()})
-        for label, own in data["scores"].items()
+        label: Measures(**{k: math.nan if v is None else v for k, v in vars(own).items()})
+        for label, own in word.scores.items()
     }
-    return Word(**{**data, "scores": scores})
+    return Word(**{**vars(word), "scores": scores})
 
 
 def _pair_to_dict(pair: WordPair) -> dict[str, Any]:
@@ -74,15 +85,15 @@ def _pair_to_dict(pair: WordPair) -> dict[str, Any]:
     return {"words": list(pair.words), "scores": scores}
 
 
-def _pair_from_dict(data: Mapping[str, Any]) -> WordPair:
-    one, other = data["words"]
+def _read_pair(pair: PairRecord) -> WordPair:
+    one, other = pair.words
     # One base mask leaves the ends of an interval unknown.
     unknown = {"low": -math.inf, "high": math.inf}
     scores = {
         label: PairScore(
-            **{k: unknown.get(k, math.nan) if v is None else v for k, v in own.items()}
+            **{k: unknown.get(k, math.nan) if v is None else v for k, v in vars(own).items()}
         )
-        for label, own in data["scores"].items()
+        for label, own in pair.scores.items()
     }
     return WordPair((one, other), scores)
 
@@ -97,12 +108,13 @@ def _path_to_dict(path: Path) -> dict[str, Any]:
     }
 
 
-def _path_from_dict(data: Mapping[str, Any]) -> Path:
-    steps = tuple(Deletion(**{**step, "words": tuple(step["words"])}) for step in data["steps"])
-    flip = data["flip"]
-    if flip is not None:
-        flip = FlipSet(**{**flip, "words": tuple(flip["words"]), "texts": tuple(flip["texts"])})
-    return Path(data["label"], steps, flip, rises=data.get("rises", False))
+def _read_path(path: PathRecord) -> Path:
+    steps = tuple(Deletion(**{**vars(step), "words": tuple(step.words)}) for step in path.steps)
+    flip = None
+    if path.flip is not None:
+        words, texts = tuple(path.flip.words), tuple(path.flip.texts)
+        flip = FlipSet(**{**vars(path.flip), "words": words, "texts": texts})
+    return Path(path.label, steps, flip, rises=path.rises)
 
 
 def _to_json(numbers: Mapping[str, float]) -> dict[str, float | None]:
