@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 from textsobol.errors import TextsobolWarning
+from textsobol.redaction import Redaction
+from textsobol.render.printable import replace_controls
 
 EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
 """Errors that users can fix: reported in one line, without a traceback."""
@@ -58,5 +60,6 @@ def note(message: str, *, quiet: bool = False) -> None:
 
 def fail(error: Exception) -> NoReturn:
     """Print the error and end the command."""
-    Console(stderr=True, highlight=False).print(f"textsobol: {error}", style="red", markup=False)
+    message = replace_controls(Redaction()(f"textsobol: {error}"))
+    Console(stderr=True, highlight=False).print(message, style="red", markup=False)
     raise typer.Exit(_COULD_NOT_EXPLAIN)

@@ -97,7 +97,8 @@ class JobDirectory:
         Raises:
             ValueError: that names the file, when it is not the manifest of a job.
         """
-        from textsobol.schemas import Manifest, read_json, validate
+        from textsobol.schemas import Manifest
+        from textsobol.validation import read_json, validate
 
         path = self.path / _MANIFEST
         try:
@@ -147,7 +148,8 @@ class JobDirectory:
 
         A line that was not written to its end is left out: its shard counts as not finished.
         """
-        from textsobol.schemas import ShardLine, read_json, validate
+        from textsobol.schemas import ShardLine
+        from textsobol.validation import read_json, validate
 
         try:
             lines = (self.path / _RECORD).read_bytes().splitlines()

@@ -14,6 +14,8 @@ from textsobol.corpus.source import Item, Plan
 from textsobol.driver import run_together
 from textsobol.errors import TextsobolWarning
 from textsobol.provenance import digest_of
+from textsobol.redaction import Redaction
+from textsobol.render.printable import replace_controls
 from textsobol.steps import Steps
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.inputs import default_budget
@@ -126,4 +128,5 @@ def _walk(
 
 def _describe_error(error: Exception) -> str:
     is_ours = isinstance(error, ValueError) or type(error).__module__.startswith("textsobol")
-    return str(error) if is_ours else f"{type(error).__name__}: {error}"
+    message = str(error) if is_ours else f"{type(error).__name__}: {error}"
+    return replace_controls(Redaction()(message))  # a function may repeat what a server said

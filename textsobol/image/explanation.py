@@ -222,7 +222,7 @@ _Contents = tuple[dict[str, Any], Array, Any]  # all but the picture, the pictur
 
 
 def _read_json(content: bytes) -> _Contents:
-    from textsobol.schemas import check_picture_file, read_json
+    from textsobol.validation import check_picture_file, read_json
 
     data = read_json(content)
     if not isinstance(data, dict) or "image" not in data:
@@ -233,7 +233,8 @@ def _read_json(content: bytes) -> _Contents:
 
 
 def _read_npz(content: bytes) -> _Contents:
-    from textsobol.schemas import PictureAbout, check_picture_file, read_json
+    from textsobol.schemas import PictureAbout
+    from textsobol.validation import check_picture_file, read_json
 
     with ArrayFile(content, ("image", "regions", "about")) as file:
         data = read_json(file.read_text("about", _MOST_ABOUT).encode())

@@ -285,7 +285,8 @@ class TextExplanation:
         Raises:
             ValueError: that names the file and the place in it, for anything else.
         """
-        from textsobol.schemas import MOST_BYTES, read_json
+        from textsobol.schemas import MOST_BYTES
+        from textsobol.validation import read_json
 
         content = read_file(path, MOST_BYTES)
         try:

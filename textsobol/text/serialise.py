@@ -46,7 +46,7 @@ def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: that names the first place where the data is not of the schema.
     """
-    from textsobol.schemas import check_text_file
+    from textsobol.validation import check_text_file
 
     if not isinstance(data, Mapping):
         raise ValueError(f"an explanation is a dictionary, not a {type(data).__name__}")
