@@ -209,7 +209,12 @@ def test_totals_of_jansen_are_unbounded_and_those_of_flip_are_not() -> None:
     assert totals["flip"] <= 1
 
 
-def test_a_single_label_has_nothing_to_contrast() -> None:
-    indices = sobol_indices(lambda masks: masks[:, 0] * 1.0, 3)
+def test_only_labels_that_there_are_can_be_contrasted() -> None:
+    one = sobol_indices(lambda masks: masks[:, 0] * 1.0, 3)
     with pytest.raises(ValueError, match="label 1: must lie between 0 and 0"):
-        indices.contrast(0, 1)
+        one.contrast(0, 1)
+    two = sobol_indices(lambda masks: masks[:, :2] * [2.0, 1.0], 3)
+    assert two.contrast(0, 1).signed == pytest.approx([0.8, -0.2, 0])
+    for a, b in ((0, 2), (-1, 0)):
+        with pytest.raises(ValueError, match="must lie between 0 and 1"):
+            two.contrast(a, b)
