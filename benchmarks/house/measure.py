@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ class Walk(NamedTuple):
     Attributes:
         functions: functions of the package that are entered.
         files: files that they are in.
-        changes: calls from a function of one file to one of another, each pair of functions once.
+        changes: how often the file changes, in the order in which functions are first entered.
     """
 
     functions: int
@@ -33,24 +34,23 @@ class Walk(NamedTuple):
 
 def trace_walk() -> Walk:
     """Follow ``TextExplainer()(text).save("x.html")`` through the package."""
-    calls: set[tuple[Any, Any]] = set()
+    entered: dict[tuple[str, str, int], None] = {}
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and (here := _function(frame)) is not None:
-            caller = frame.f_back
-            while caller is not None and _function(caller) is None:
-                caller = caller.f_back
-            calls.add((None if caller is None else _function(caller), here))
+            entered.setdefault(here)
 
     with tempfile.TemporaryDirectory() as directory:
+        page = Path(directory) / "x.html"
+        textsobol.TextExplainer()(TEXT).save(page)  # imports are no part of the walk
         sys.setprofile(watch)
         try:
-            textsobol.TextExplainer()(TEXT).save(Path(directory) / "x.html")
+            textsobol.TextExplainer()(TEXT).save(page)
         finally:
             sys.setprofile(None)
-    entered = {here for _, here in calls}
-    changes = sum(before is not None and before[0] != here[0] for before, here in calls)
-    return Walk(len(entered), len({file for file, *_ in entered}), changes)
+    files = [file for file, *_ in entered]
+    changes = sum(one != next_one for one, next_one in pairwise(files))
+    return Walk(len(entered), len(set(files)), changes)
 
 
 def _function(frame: FrameType) -> tuple[str, str, int] | None:
