@@ -26,7 +26,7 @@ from tests.attack.server import (
     say,
 )
 from textsobol import endpoint
-from textsobol.endpoints import transport
+from textsobol.endpoints import connections
 from textsobol.errors import RemoteError
 
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(GOOD), GOOD)
@@ -116,7 +116,7 @@ def tls(certificate: Path) -> ssl.SSLContext:
 @pytest.fixture
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     context = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(transport, "_tls", lambda: context)
+    monkeypatch.setattr(connections, "_tls", lambda: context)
 
 
 @pytest.mark.usefixtures("trusted")

@@ -14,8 +14,9 @@ from huggingface_hub import InferenceClient, constants, get_token
 from huggingface_hub.errors import OfflineModeIsEnabled
 
 from textsobol.endpoints.answers import parse_answer, show
+from textsobol.endpoints.connections import list_proxies
 from textsobol.endpoints.model import Remote, remote
-from textsobol.endpoints.transport import HttpError, Transport, list_proxies
+from textsobol.endpoints.transport import HttpError, Transport
 from textsobol.errors import WrongAnswerError
 from textsobol.redaction import Redaction, strip_secrets
 
