@@ -106,7 +106,9 @@ PAIR_GAMES: dict[str, Callable[[Array, Array], Array]] = {
 
 
 @pytest.mark.parametrize("combine", PAIR_GAMES.values(), ids=PAIR_GAMES.keys())
-@pytest.mark.parametrize("n_features", [2, 3, 17, 64, 230, 512])
+@pytest.mark.parametrize(
+    "n_features", [2, 3, 17, 64, 230, pytest.param(512, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("n_base", [3, 4, 5, 8, 32])
 def test_no_feature_is_forced_to_zero(
     n_features: int, n_base: int, combine: Callable[[Array, Array], Array]

@@ -48,6 +48,7 @@ def test_the_top_at_the_stop_is_the_true_top(score: Callable[[Array], Floats], t
     assert np.mean([own == wanted for own in found]) >= 0.95
 
 
+@pytest.mark.slow
 def test_intervals_of_the_top_hold_the_truth_although_the_masks_decide_when_to_stop() -> None:
     """95 % intervals, 450 of them: two and a half standard errors of their share are 0.026."""
     truth = enumerated(close, N_FEATURES, 0.5).total
