@@ -217,6 +217,7 @@ def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> N
     assert {line[0] for line in lines[3:5]} == {"good", "bad"}
     passes = next(line for line in lines if line[:2] == ["forward", "passes"])
     assert int(passes[3]) < int(passes[2]), "occlusion takes the fewest"
+    assert "greedy: rank of deletion" in " ".join(result.output.split()), "what numbers are"
     agreement = next(line for line in lines if line[:1] == ["sobol"])
     assert float(agreement[1]) == 1
     assert all(name in page.read_text() for name in ("sobol", "occlusion", "greedy"))

@@ -127,9 +127,14 @@ def show_comparison(
         values = [rank_correlation(one, other) for other in compared]
         agreement.add_row(Text(name), *(f"{value:.2f}" for value in values))
     console.print(_make_headline(compared[0]))
-    for table in (words, agreement):
+    meanings = (
+        f"{name}: {one_line(each.settings['quantity'])}"
+        for name, each in explanations.items()
+        if "quantity" in each.settings
+    )
+    for shown in (words, Text("; ".join(meanings), style="dim"), agreement):
         console.print()
-        console.print(table)
+        console.print(shown)
 
 
 def _pick_words(explanations: Iterable[TextExplanation], top: int) -> list[int]:
