@@ -153,6 +153,15 @@ def test_what_is_no_real_number_is_refused(returned: Any) -> None:
         TextExplainer(lambda texts: [returned] * len(texts))("a good film")
 
 
+@pytest.mark.filterwarnings("ignore")  # numpy warns, and drops the imaginary part
+def test_an_array_of_complex_numbers_is_refused() -> None:
+    def model(texts: list[str]) -> Any:
+        return np.array([len(text) + 1j for text in texts])
+
+    with pytest.raises(BlackBoxError, match="the classifier returned"):
+        TextExplainer(model)("a good film")
+
+
 def test_a_label_that_comes_twice_is_refused() -> None:
     answer = [{"label": "a", "score": 0.9}, {"label": "a", "score": 0.1}]
     with pytest.raises(BlackBoxError, match="a label twice: a, a"):
