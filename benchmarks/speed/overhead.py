@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from benchmarks.measuring import seconds
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
-from textsobol import TextExplainer, TextExplanation
+from textsobol import Sobol, TextExplainer, TextExplanation
 
 Batch = dict[str, torch.Tensor]
 BATCH_TOKENS = 1024  # what an explainer takes for a model of this size on a CPU
@@ -69,13 +69,18 @@ def main() -> None:
     long = reviews(arguments.data, around=230, number=1)
     short = [" ".join(t.split()[:20]) for t in reviews(arguments.data, around=100, number=10)]
     medium = reviews(arguments.data, around=100, number=1)
-    flip = {"method": "sobol", "estimator": "flip"}
     jobs: dict[str, tuple[list[str], dict[str, Any]]] = {
         "1 review of about 230 words, the default": (long, {}),
         "1 review of about 100 words, the default": (medium, {}),
         "10 texts of 20 words, the default": (short, {}),
-        "1 review of about 230 words, flip, 4 base rows": (long, {**flip, "rows": 4}),
-        "10 texts of 20 words, flip, 16 base rows": (short, {**flip, "rows": 16}),
+        "1 review of about 230 words, flip, 4 base masks": (
+            long,
+            {"method": Sobol("flip", base_masks=4)},
+        ),
+        "10 texts of 20 words, flip, 16 base masks": (
+            short,
+            {"method": Sobol("flip", base_masks=16)},
+        ),
     }
     lines = []
     for name, (texts, settings) in jobs.items():

@@ -82,13 +82,13 @@ def main() -> None:
     making: dict[str, Any] = {"unit": "token", "progress": False}
     delete = TextExplainer(model, tokenizer, **making)
     mask = TextExplainer(model, tokenizer, perturbation="mask", **making)
-    jansen = {"estimator": "jansen", "rows": N}
+    jansen = Sobol("jansen", base_masks=N)
     methods: dict[str, Ranking] = {
         "interpreto, batches of 4 (its default)": interpretos(model, tokenizer, 4),
         "interpreto, batches of 32": interpretos(model, tokenizer, 32),
-        "ours, jansen, mask": ours(mask, **jansen),
-        "ours, jansen, delete": ours(delete, **jansen),
-        "ours, flip, 4 base rows, delete": ours(
+        "ours, jansen, mask": ours(mask, method=jansen),
+        "ours, jansen, delete": ours(delete, method=jansen),
+        "ours, flip, 4 base masks, delete": ours(
             delete, method=Sobol(estimator="flip", base_masks=4)
         ),
     }
