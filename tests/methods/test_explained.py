@@ -15,7 +15,9 @@ pytest.importorskip("shap")
 
 from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.cli.expand import read_attributes
-from textsobol.methods import METHODS, TEXT_METHODS, Lime, Rise
+from textsobol.methods import METHODS, TEXT_METHODS, Attribution, Lime, Problem, Rise
+from textsobol.methods.method import MasklessMethod
+from textsobol.steps import Steps
 from textsobol.text.inputs import default_budget
 
 pytestmark = [
@@ -207,3 +209,21 @@ def test_options_that_were_chosen_are_recorded(explainer: TextExplainer) -> None
     assert explainer(TEXT, method=Rise(keep=0.9)).settings["keep"] == 0.9
     assert explainer(TEXT, method=Sobol(path=False)).settings["path"] is False
     assert "kernel_width" not in explainer(TEXT, method="lime").settings
+
+
+def test_a_method_may_have_options_without_a_default(explainer: TextExplainer) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Constant(MasklessMethod):
+        value: float
+
+        name, title, quantity = "constant", "Constant", "constant"
+
+        def attribute(
+            self, problem: Problem, *, budget: int | None, seed: int
+        ) -> Steps[Attribution]:
+            yield from ()
+            return Attribution(np.full((problem.n_features, problem.n_labels), self.value))
+
+    found = explainer(TEXT, method=Constant(0.5))
+    assert found.settings["value"] == 0.5
+    assert {found.score_of(word).score for word in found.words} == {0.5}

@@ -176,8 +176,7 @@ class CallOptions:
 def choose_method(name: str, given: Sobol) -> Method:
     """The method of that name, with the given options."""
     method = find_method(name)
-    usual = Sobol().options()
-    changed = {option: own for option, own in given.options().items() if own != usual[option]}
+    changed = given.chosen_options()
     for option in changed:
         if option not in method.options():
             raise ValueError(f"--{option.replace('_', '-')} is an option of sobol, not of {name}")

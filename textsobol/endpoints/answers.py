@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from textsobol.errors import LabelMismatchError, WrongAnswerError
+from textsobol.outputs import LEAST_PROBABILITY
 from textsobol.sobol.arrays import Floats
 
 Answer = list[float] | dict[str, float]
@@ -22,8 +23,6 @@ _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 _SHORT.maxstring = _SHORT.maxother = 300
 _SHORT.maxlong = 40
-# Single precision cannot hold 1 minus a smaller probability: log-odds are limited by it.
-_LEAST = 1e-7
 
 
 def split_batch(returned: Any, n_texts: int) -> list[Any]:
@@ -135,9 +134,9 @@ class AnswerReader:
                 self.names = list(answer) if isinstance(answer, dict) else None
                 self._n_scores, self._first_text = len(scores), text
         if self._activation == "softmax":
-            return np.asarray(np.log(np.maximum(scores, _LEAST)))
+            return np.asarray(np.log(np.maximum(scores, LEAST_PROBABILITY)))
         if self._activation == "sigmoid":
-            return np.asarray(logit(np.clip(scores, _LEAST, 1 - _LEAST)))
+            return np.asarray(logit(np.clip(scores, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
         return scores
 
     def _sort_scores(self, answer: Answer) -> list[float]:
@@ -155,7 +154,9 @@ class AnswerReader:
             raise self._mismatch(f"the labels {_join(answer)}, expected {expected}", answer)
         missing = [name for name in self.names if name not in answer]
         rest = max(0.0, 1.0 - sum(answer.values()))
-        can_infer = self._activation == "softmax" and (len(missing) == 1 or rest <= _LEAST)
+        can_infer = self._activation == "softmax" and (
+            len(missing) == 1 or rest <= LEAST_PROBABILITY
+        )
         if missing and not can_infer:
             raise self._mismatch(f"no score of the labels {_join(missing)}", answer)
         return [answer[name] if name in answer else rest / len(missing) for name in self.names]

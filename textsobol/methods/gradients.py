@@ -13,25 +13,16 @@ from typing import Any
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Differentiable, Problem
-from textsobol.methods.method import Method
+from textsobol.methods.method import MasklessMethod
 from textsobol.steps import Steps
 
 _BATCH = 16  # inputs forwarded together
 
 
-class GradientMethod(Method):
+class GradientMethod(MasklessMethod):
     """Methods that need no masks; they take a few forward passes per label."""
 
     kind = "white box"
-    scores_pixels = True
-
-    def least_masks(self, n_features: int) -> int:
-        """No masks."""
-        return 0
-
-    def natural_masks(self, n_features: int) -> int:
-        """No masks."""
-        return 0
 
 
 @dataclass(frozen=True)

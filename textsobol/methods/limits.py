@@ -5,34 +5,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from textsobol.methods.contract import Attribution, Problem
-from textsobol.methods.method import Method
+from textsobol.methods.method import MasklessMethod, Method
 from textsobol.sobol.masks import without_each
 from textsobol.steps import Steps
 
 
 @dataclass(frozen=True)
-class Random(Method):
+class Random(MasklessMethod):
     """A random order: what every method has to beat."""
 
     name = "random"
     title = "Random"
     quantity = "random number"
     kind = "baseline"
-    scores_pixels = True
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
         yield from ()
         drawn = np.random.default_rng(seed).uniform(size=(problem.n_features, 1))
         return Attribution(np.repeat(drawn, problem.n_labels, axis=1), is_signed=False)
-
-    def least_masks(self, n_features: int) -> int:
-        """No masks."""
-        return 0
-
-    def natural_masks(self, n_features: int) -> int:
-        """No masks."""
-        return 0
 
 
 @dataclass(frozen=True)

@@ -110,18 +110,41 @@ class Method:
         """
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
+    def chosen_options(self) -> dict[str, Any]:
+        """The options that differ from their defaults.
+
+        Example:
+            >>> from textsobol.methods import SmoothGrad
+            >>> SmoothGrad(noise=0.1).chosen_options()
+            {'noise': 0.1}
+        """
+        usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
+        return {name: own for name, own in self.options().items() if own != usual[name]}
+
+
+class MasklessMethod(Method):
+    """A method that scores no masks, and so takes no budget."""
+
+    scores_pixels = True
+
+    def least_masks(self, n_features: int) -> int:
+        """No masks."""
+        return 0
+
+    def natural_masks(self, n_features: int) -> int:
+        """No masks."""
+        return 0
+
 
 def record(method: Method, found: Attribution, *, budget: int | None, seed: int) -> dict[str, Any]:
     """How scores were made and what they are, for an explanation's settings, in plain numbers."""
-    usual = type(method)().options()
-    chosen = {name: own for name, own in method.options().items() if own != usual[name]}
     settings = {
         "method": method.name,
         "quantity": method.quantity,
         "budget": budget,
         "seed": seed,
         "signed": found.is_signed,
-        **chosen,
+        **method.chosen_options(),
         **found.settings,
     }
     return {

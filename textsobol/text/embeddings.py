@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textsobol.inference import in_evaluation
 from textsobol.methods.contract import Differentiable
 from textsobol.outputs import compute_score_tensor
+from textsobol.sobol.arrays import Integers
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.tokens import find_owners, keep_settings
 from textsobol.text.words import Span
@@ -37,18 +38,10 @@ def embed(
     model, tokenizer = classifier.model, classifier.tokenizer
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("gradient methods need a fast tokenizer: others have no offsets")
-    with keep_settings(tokenizer):
-        encoding = tokenizer(
-            *([text] for text in texts),
-            return_offsets_mapping=True, truncation=False, padding=False, verbose=False,
-        )  # fmt: skip
-    layer = model.get_input_embeddings()
-    device = next(layer.parameters()).device
+    ids, types, owners = encode_whole(classifier, texts, spans)
+    device = ids.device
     with torch.no_grad():
-        vectors = layer(torch.tensor(encoding["input_ids"], device=device))
-    types = None
-    if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
-        types = torch.tensor(encoding["token_type_ids"], device=device)
+        vectors = model.get_input_embeddings()(ids)
 
     # A model without a pad token cannot find the end of a text in a batch.
     is_alone = getattr(model.config, "pad_token_id", None) is None
@@ -69,5 +62,24 @@ def embed(
                 ) from error
         return compute_score_tensor(logits, classifier.activation, score, labels)
 
-    owners = find_owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
     return Differentiable(forward, vectors, owners)
+
+
+def encode_whole(
+    classifier: HuggingFaceClassifier, texts: Sequence[str], spans: Sequence[Sequence[Span]]
+) -> tuple[Tensor, Tensor | None, Integers]:
+    """Token ids and types ``(1, tokens)`` of a text or pair; the word of each ``(tokens,)``."""
+    import torch
+
+    tokenizer = classifier.tokenizer
+    with keep_settings(tokenizer):
+        encoding = tokenizer(
+            *([text] for text in texts),
+            return_offsets_mapping=True, truncation=False, padding=False, verbose=False,
+        )  # fmt: skip
+    device = next(classifier.model.get_input_embeddings().parameters()).device
+    types = None
+    if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
+        types = torch.tensor(encoding["token_type_ids"], device=device)
+    owners = find_owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
+    return torch.tensor(encoding["input_ids"], device=device), types, owners

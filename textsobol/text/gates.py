@@ -20,7 +20,7 @@ import numpy as np
 from textsobol.inference import in_evaluation
 from textsobol.sobol.arrays import Floats
 from textsobol.text.classifiers import HuggingFaceClassifier
-from textsobol.text.tokens import find_owners, keep_settings
+from textsobol.text.embeddings import encode_whole
 from textsobol.text.words import Span
 
 if TYPE_CHECKING:
@@ -48,19 +48,10 @@ class GatedText:
     ) -> None:
         import torch
 
-        self._model, tokenizer = classifier.model, classifier.tokenizer
-        with keep_settings(tokenizer):
-            encoding = tokenizer(
-                *([text] for text in texts),
-                return_offsets_mapping=True, truncation=False, padding=False, verbose=False,
-            )  # fmt: skip
-        device = next(self._model.parameters()).device
-        self._ids = torch.tensor(encoding["input_ids"], device=device)
-        self._types = None
-        if "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in encoding:
-            self._types = torch.tensor(encoding["token_type_ids"], device=device)
-        owners = find_owners(encoding["offset_mapping"][0], encoding.sequence_ids(0), spans)
-        self._owners = torch.tensor(owners, device=device)
+        self._model = classifier.model
+        self._ids, self._types, owners = encode_whole(classifier, texts, spans)
+        self.device = self._ids.device
+        self._owners = torch.tensor(owners, device=self.device)
 
     @property
     def n_tokens(self) -> int:
@@ -172,7 +163,7 @@ def gate_gradients(
     scores, slopes = [], []
     for start in range(0, len(gates), at_once):
         own = torch.tensor(
-            gates[start : start + at_once], dtype=torch.float32, device=text._ids.device
+            gates[start : start + at_once], dtype=torch.float32, device=text.device
         ).requires_grad_()
         found = score(text.forward(own))
         columns = range(found.shape[1])
