@@ -100,6 +100,22 @@ def _join_names(words: list[WordScore], mark: Mark) -> str:
     return join_words(names)
 
 
+def describe_screening(explanation: TextExplanation) -> str | None:
+    """Which scores are predictions, and how much they can add up to."""
+    n_screened = explanation.n_screened
+    if not n_screened:
+        return None
+    n_scored = sum(word.status == "scored" for word in explanation.words)
+    if n_screened == n_scored:
+        return "all scores are approximate: predicted by gate gradients, not measured"
+    sums = explanation.sums[explanation.target]
+    share = f"{sums.screened:.0%} of the variation, {min(sums.screened_high, 9.99):.0%} at most"
+    return (
+        f"{n_screened} of {n_scored} words were screened out: their scores are predictions, which "
+        f"add up to {share}"
+    ).replace("%", " %")
+
+
 def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | None:
     """The flip set in a sentence: "without dull and ruined: POSITIVE 0.61"."""
     path = explanation.path
