@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.sobol.games import GatedGame, additive, planted_pair
+from tests.sobol.gated_games import GatedGame, additive, planted_pair
 from textsobol.driver import run
 from textsobol.methods.contract import Problem
 from textsobol.sobol import SobolIndices, sobol_indices
