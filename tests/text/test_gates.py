@@ -192,6 +192,24 @@ def test_less_precise_models_have_about_the_same_slopes(
     assert np.asarray(np.corrcoef(slopes))[0, 1] > least
 
 
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_a_gate_multiplies_the_weight_of_its_keys(attention: str) -> None:
+    """What transformers itself adds to attention scores, for gates in between."""
+    classifier = _classifier("roberta", attention)
+    classifier.model.double()
+    encoding = classifier.tokenizer([TEXT], return_tensors="pt")
+    n_tokens = encoding["input_ids"].shape[1]
+    spans = find_words(TEXT)
+    gates = _draw_gates(len(spans), rows=1)
+    added = torch.zeros(1, 1, n_tokens, n_tokens, dtype=torch.double)
+    for k, (start, end) in enumerate(spans):
+        for token in {encoding.char_to_token(place) for place in range(start, end)}:
+            added[..., token] = float(np.log(gates[0, k]))
+    with torch.no_grad():
+        wanted = classifier.model(encoding["input_ids"], attention_mask=added).logits
+    np.testing.assert_allclose(_forward(_gated(classifier, TEXT), gates), wanted, atol=1e-9)
+
+
 def test_a_gate_of_zero_has_its_slope() -> None:
     classifier = _classifier("bert", "sdpa")
     classifier.model.double()
