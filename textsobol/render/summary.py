@@ -112,11 +112,12 @@ def describe_screening(explanation: TextExplanation) -> str | None:
     if n_screened == n_scored:
         return "all scores are approximate: predicted by gate gradients, not measured"
     sums = explanation.sums[explanation.target]
-    share, most = (min(1.0, value) for value in (sums.screened, sums.screened_high))
+    least = sums.screened**2 / sums.screened_high if sums.screened_high > 0 else 0.0
+    low, high = (f"{100 * min(1.0, value):.0f}" for value in (least, sums.screened_high))
     return (
         f"{n_screened} of {n_scored} words were screened out: their scores are predictions; "
-        f"together they are involved in about {share:.0%} of the variation, {most:.0%} at most"
-    ).replace("%", " %")
+        f"together they are involved in {low} to {high} % of the variation"
+    )
 
 
 def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | None:

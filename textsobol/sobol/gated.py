@@ -43,6 +43,7 @@ _SPREAD = 1.0  # standard deviation of the logarithm of true over predicted mean
 _DOUBT = 0.4  # standard deviation of an effect, relative to the feature's root mean square
 _OWN = 0.5  # variance of one flip, and
 _SHARED = 0.15  # of what its masks have in common, relative to the feature's mean square
+_EVEN = 0.2  # of the mask factors is the same for all masks
 _KURTOSIS = 4.0  # of squared flips over what was expected of them, at least
 _WIDER = 1.3  # errors of leaders' totals: moderated by other leaders only, they come out too small
 _NORMAL = 1.96  # half the width of a 95 % interval, in standard errors
@@ -326,12 +327,14 @@ def _calibrate_squares(
 ) -> tuple[Floats, float]:
     """Predicted D^2 ``(masks, features)``, and the standard error of the logarithm of their sum.
 
-    Expected squares get a scale, from all flips of the sample, which those of the largest features
-    decide; then all features get the same amount on top, so that the sum is right: the sample's
-    surplus, weighted by its chances (the difference estimator of sampling theory).
+    At a mask where the model is undecided all flips are large, so what is expected of a flip is a
+    feature's mean square times a factor of the mask. This gets a scale, from all flips of the
+    sample, which those of the largest features decide; then all features get the same amount on
+    top, so that the sum is right: the sample's surplus, weighted by its chances (the difference
+    estimator of sampling theory).
     """
     is_drawn = ~np.isnan(differences) & (scores.chances > 0)
-    means = np.broadcast_to(expected.mean(axis=0), differences.shape)
+    means = expected.mean(axis=0) * _find_mask_factors(scores, differences)[:, None]
     if not is_drawn.any():
         # All features were flipped, or none: there is no sum to be made right.
         is_known = ~np.isnan(differences)
@@ -348,6 +351,16 @@ def _calibrate_squares(
     in_all = float(squares[:, is_predicted].mean(axis=0).sum())
     spread = n * float((surplus**2).sum()) / max(in_all**2, 1e-300)
     return squares, float(np.sqrt(max(spread, _KURTOSIS) / n))
+
+
+def _find_mask_factors(scores: GatedScores, differences: Floats) -> Floats:
+    """How large the leaders' flips are at each mask, relative to the mean ``(masks,)``.
+
+    Derivatives do not show it: without leaders all factors are 1.
+    """
+    factors = (differences[:, scores.is_leading] ** 2).sum(axis=1)
+    in_all = factors.mean()
+    return (1 - _EVEN) * factors / in_all + _EVEN if in_all > 0 else np.ones(len(factors))
 
 
 def _moderate(
