@@ -43,7 +43,7 @@ def test_a_method_can_be_chosen(model: str) -> None:
     assert "occlusion (loss when left out), 10 forward passes" in chosen.output.splitlines()[-1]
     refused = run(app, [*asked, "--method", "anchors"])
     assert refused.exit_code != 0
-    assert "unknown method 'anchors'; known: sobol, random" in refused.output
+    assert "unknown method 'anchors'; known: sobol, gates, random" in refused.output
 
 
 @pytest.mark.parametrize("way", ["file", "dash", "pipe"])
@@ -226,4 +226,6 @@ def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> N
 def test_unknown_methods_are_named_before_the_model_is_asked() -> None:
     result = run(app, ["compare", TEXT, "--methods", "limes", "--model", "nowhere"])
     assert result.exit_code == 1
-    assert "unknown method 'limes'; known: sobol, random, " in " ".join(result.output.split())
+    assert "unknown method 'limes'; known: sobol, gates, random, " in " ".join(
+        result.output.split()
+    )

@@ -16,8 +16,19 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from textsobol.errors import BlackBoxError
-from textsobol.ledger import hash_masks
-from textsobol.steps import Ask, Call, Engine, Forwarded, Steps, T, Tick, relay
+from textsobol.ledger import Ledger, hash_masks
+from textsobol.steps import (
+    Ask,
+    AskGates,
+    Call,
+    Engine,
+    Forwarded,
+    Request,
+    Steps,
+    T,
+    Tick,
+    relay,
+)
 
 if TYPE_CHECKING:
     from textsobol.sobol.arrays import Array, Floats
@@ -43,7 +54,7 @@ def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Generator[Any, Any]:
     try:
         while True:
             asked = steps.send(answer)
-            while isinstance(asked, Ask | Call):
+            while isinstance(asked, Request):
                 asked = _advance(steps, asked, tick)
             answer = yield asked
     except StopIteration as end:
@@ -52,7 +63,7 @@ def stream(steps: Steps[T], tick: Tick = lambda _: None) -> Generator[Any, Any]:
         steps.close()
 
 
-def _advance(steps: Steps[T], asked: Ask | Call, tick: Tick) -> Any:
+def _advance(steps: Steps[T], asked: Request, tick: Tick) -> Any:
     """Send a generator its answer, or throw the error into it, and return what it yields next."""
     try:
         answer = _answer(asked, tick)
@@ -61,12 +72,43 @@ def _advance(steps: Steps[T], asked: Ask | Call, tick: Tick) -> Any:
     return steps.send(answer)
 
 
-def _answer(asked: Ask | Call, tick: Tick) -> Any:
+def _answer(asked: Request, tick: Tick) -> Any:
     if isinstance(asked, Call):
         return asked.function(lambda masks: _answer(Ask(asked.model, masks), tick))
+    if isinstance(asked, AskGates):
+        return _answer_gates(asked, tick)
     pending = _Pending(asked)
     pending.forward_alone(tick)
     return pending.outputs()
+
+
+def _answer_gates(asked: AskGates, tick: Tick) -> Floats:
+    """Derivatives at gates; they are paid for like forward passes, and not remembered."""
+    ledger, n_rows = asked.model.ledger, len(asked.gates)
+    cost = n_rows * asked.model.passes_per_gates(is_decision=asked.is_decision)
+    _check_budget(ledger, more=cost)
+    try:
+        slopes = asked.model.slopes(asked.gates, is_decision=asked.is_decision)
+    except BlackBoxError:
+        raise
+    except Exception as error:
+        failure = BlackBoxError(
+            f"the gradients of the classifier failed: {type(error).__name__}: {error}",
+            asked.gates[0] > 0,
+        )
+        raise asked.model.name_error(failure) from error
+    if not np.isfinite(slopes).all():
+        failure = BlackBoxError("the classifier's gradients are not finite", asked.gates[0] > 0)
+        raise asked.model.name_error(failure)
+    ledger.gate_passes += cost
+    ledger.cost.gates += n_rows
+    tick(n_rows)
+    return slopes
+
+
+def _check_budget(ledger: Ledger, *, more: int) -> None:
+    if ledger.budget is not None and ledger.n_spent + more > ledger.budget:
+        raise RuntimeError(f"the method exceeded its budget of {ledger.budget} forward passes")
 
 
 @dataclass(frozen=True)
@@ -132,7 +174,7 @@ class _Walk(Generic[T]):
         self.number = number
         self.size = size
         self.steps = steps
-        self.asked: Ask | Call | None = None
+        self.asked: Request | None = None
         self.outcome: Outcome[T] | None = None
 
     def advance(self, answer: Any) -> None:
@@ -141,7 +183,7 @@ class _Walk(Generic[T]):
         try:
             failed = isinstance(answer, Exception)
             asked = self.steps.throw(answer) if failed else self.steps.send(answer)
-            while not isinstance(asked, Ask | Call):
+            while not isinstance(asked, Request):
                 asked = self.steps.send(None)
             self.asked = asked
         except StopIteration as end:
@@ -158,7 +200,7 @@ def _answers(
     together: dict[Engine, list[tuple[_Walk[Any], _Pending]]] = {}
     for walk in live:
         try:
-            if isinstance(walk.asked, Call):
+            if isinstance(walk.asked, Call | AskGates):
                 answers.append((walk, _answer(walk.asked, lambda _: None)))
             elif walk.asked is not None:
                 pending = _Pending(walk.asked)
@@ -214,9 +256,8 @@ class _Pending:
         for place, key in enumerate(self._keys):
             if key not in ledger.place_of:
                 unknown.setdefault(key, place)
-        n_masks = ledger.n_distinct + len(unknown)
-        if unknown and ledger.budget is not None and n_masks > ledger.budget:
-            raise RuntimeError(f"the method exceeded its budget of {ledger.budget} forward passes")
+        if unknown:
+            _check_budget(ledger, more=len(unknown))
         self._masks = asked.masks[list(unknown.values())]
         given = asked.model.inputs(self._masks) if unknown else []
         keys = asked.model.keys(given, list(unknown))

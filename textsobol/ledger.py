@@ -18,11 +18,12 @@ _LONGEST_PLAIN_KEY = 32
 
 @dataclass
 class Cost:
-    """Forward passes and tokens spent on one input."""
+    """Forward passes, tokens and rows of gates spent on one input."""
 
     passes: int = 0
     tokens: int = 0
     padding: int = 0
+    gates: int = 0
 
     @property
     def padding_share(self) -> float:
@@ -31,7 +32,7 @@ class Cost:
 
     def metadata(self) -> dict[str, float]:
         """Further entries for an explanation's ``cost``."""
-        return {}
+        return {"gates": self.gates} if self.gates else {}
 
 
 class _Known:
@@ -56,7 +57,8 @@ class Ledger:
     """The outputs of all scored masks of one input, and their cost.
 
     Attributes:
-        budget: most distinct masks, or ``None``.
+        budget: most distinct masks, with what gates cost, or ``None``.
+        gate_passes: what gates have cost so far, in forward passes.
         cost: forward passes and tokens so far.
         n_asked: requested masks, repeated ones included.
     """
@@ -65,6 +67,7 @@ class Ledger:
         self.budget = budget
         self.cost = Cost() if cost is None else cost
         self.n_asked = 0
+        self.gate_passes = 0
         self.known = _Known()
         self.place_of: dict[bytes, int] = {}
 
@@ -73,9 +76,14 @@ class Ledger:
         """Number of distinct masks requested."""
         return len(self.place_of)
 
+    @property
+    def n_spent(self) -> int:
+        """What counts against the budget."""
+        return self.n_distinct + self.gate_passes
+
     def restart(self) -> None:
         """Reset budget and counts; known outputs stay, and cost no forward pass."""
-        self.budget, self.n_asked, self.place_of = None, 0, {}
+        self.budget, self.n_asked, self.gate_passes, self.place_of = None, 0, 0, {}
 
     def outputs(self, keys: Sequence[bytes]) -> Floats:
         """Outputs ``(masks, labels)`` of known masks, by their keys (`hash_masks`)."""

@@ -64,6 +64,23 @@ class MaskedClassifier:
         """The model's input for each of the masks ``(masks, features)``."""
         raise NotImplementedError
 
+    @property
+    def takes_gates(self) -> bool:
+        """Whether `slopes` can be asked for."""
+        return False
+
+    def passes_per_gates(self, *, is_decision: bool = False) -> int:
+        """A forward pass, and for every backward pass about two more."""
+        if is_decision:
+            return 3
+        is_softmax = self._activation == "softmax" and self._score != "output"
+        are_opposite = is_softmax and len(self.probabilities) == 2
+        return 1 + 2 * (1 if are_opposite else len(self._chosen))
+
+    def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
+        """Derivatives of the analysed scores with respect to all gates; see `steps.AskGates`."""
+        raise NotImplementedError
+
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """By default every mask is a different input."""
         return mask_keys
@@ -109,6 +126,11 @@ class MaskedClassifier:
         """Whether a single sigmoid output is below 0.5: the model says no."""
         is_single = len(self.probabilities) == 1 and self._activation == "sigmoid"
         return is_single and self.probabilities[self.prediction] < 0.5
+
+    @property
+    def _decided(self) -> int:
+        """Number of the predicted label."""
+        return list(self.probabilities).index(self.prediction)
 
     def with_target(self, label: str) -> Self:
         """A copy that analyses one label; both share known outputs."""
@@ -165,7 +187,7 @@ class MaskedClassifier:
         The prediction changes when another label is strictly ahead: a tie keeps it. A single
         output that is not a probability decides nothing: its margin is constant.
         """
-        label = list(self.probabilities).index(self.prediction)
+        label = self._decided
         is_single = len(self.probabilities) == 1
         has_sides = is_single and self._activation == "sigmoid"
         sign = -1.0 if self.is_no else 1.0

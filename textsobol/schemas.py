@@ -60,6 +60,7 @@ class Cost(_Record):
     distinct: Count = 0
     padding: Share = 0.0
     seconds: Amount = 0.0
+    gates: Count = 0
     calls: Amount = 0.0
     cached: Amount = 0.0
     retried: Amount = 0.0
@@ -117,6 +118,7 @@ class WordRecord(_Record):
     status: Literal["scored", "ignored", "outside"]
     part: Literal[0, 1]
     shared_by: Positive
+    screened_out: bool = False
     scores: dict[str, WordMeasures]
 
 
@@ -172,6 +174,8 @@ class SumsRecord(_Record):
     additive: Number
     remainder: Number
     additive_share: Number
+    screened: Number = 0.0
+    screened_high: Number = 0.0
 
 
 class TextFile(_Record):

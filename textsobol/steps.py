@@ -72,6 +72,16 @@ class MaskedModel(Protocol):
             mask_keys: keys of their masks, for models where every mask is a different input.
         """
 
+    @property
+    def takes_gates(self) -> bool:
+        """Whether the model has gradients with respect to gates."""
+
+    def passes_per_gates(self, *, is_decision: bool = False) -> int:
+        """What one row of gates costs, in forward passes."""
+
+    def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
+        """Derivatives with respect to all gates; see `AskGates`."""
+
     def name_error(self, error: BlackBoxError) -> BlackBoxError:
         """Add to the error the input that caused it."""
 
@@ -100,6 +110,38 @@ class Call:
 
     model: MaskedModel
     function: Callable[[Callable[[Array], Floats]], Any]
+
+
+@dataclass(frozen=True)
+class Gates:
+    """A request of an estimator or search: how much does each feature matter at these gates?
+
+    Attributes:
+        values: between 0 (absent) and 1 (present) ``(rows, features)``.
+    """
+
+    values: Floats
+
+
+@dataclass(frozen=True)
+class AskGates:
+    """A request for the derivatives of scores with respect to all gates; needs gradients.
+
+    The answer is ``(rows, features, labels)``.
+
+    Attributes:
+        model: the masked model.
+        gates: between 0 and 1 ``(rows, features)``.
+        is_decision: derivatives of the score of the decision instead, which has one label.
+    """
+
+    model: MaskedModel
+    gates: Floats
+    is_decision: bool = False
+
+
+Request = Ask | AskGates | Call
+"""What the driver answers; anything else that a generator yields is an intermediate result."""
 
 
 def relay(steps: Steps[T], answer: Callable[[Any], Steps[Any]]) -> Steps[T]:
@@ -146,7 +188,7 @@ def map_results(steps: Steps[T], make: Callable[[Any], Any]) -> Steps[T]:
     """Wrap a generator: convert its intermediate results by ``make``."""
 
     def answer(asked: Any) -> Steps[Any]:
-        return (yield asked if isinstance(asked, Ask | Call) else make(asked))
+        return (yield asked if isinstance(asked, Request) else make(asked))
 
     return relay(steps, answer)
 

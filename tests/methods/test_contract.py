@@ -20,12 +20,12 @@ pytestmark = [
 
 BLACK_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind != "white box"]
 WHITE_BOXES = [name for name in TEXT_METHODS if METHODS[name].kind == "white box"]
-SAMPLING = ["sobol", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
+SAMPLING = ["sobol", "gates", "random", "rise", "lime", "kernel_shap", "permutation_shap"]
 # Partition SHAP draws only to break ties.
 DETERMINED = ["occlusion", "greedy", "saliency", "gradient_input", "integrated_gradients",
               "partition_shap"]  # fmt: skip
 # Labels share what is looked at next, or a search.
-SHARING = ["sobol", "greedy", "partition_shap"]
+SHARING = ["sobol", "gates", "greedy", "partition_shap"]
 
 
 @pytest.mark.parametrize("name", TEXT_METHODS)

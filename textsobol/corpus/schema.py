@@ -40,7 +40,7 @@ def _arrow_schema() -> pyarrow.Schema:
     probabilities = pa.list_(pa.struct({"label": text, "probability": pa.float64()}))
     word = pa.struct(
         {"text": text, "start": pa.int32(), "end": pa.int32(), "part": pa.int8(), "status": text,
-         "shared_by": pa.int32(), "scores": scores(Measures)}
+         "shared_by": pa.int32(), "screened_out": pa.bool_(), "scores": scores(Measures)}
     )  # fmt: skip
     pair = pa.struct({"words": numbers, "scores": scores(PairScore)})
     after = {"probabilities": probabilities, "prediction": text}

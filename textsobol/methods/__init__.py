@@ -5,6 +5,7 @@ Call a method with its defaults by name, ``method="lime"``, or with options,
 """
 
 from textsobol.methods.contract import Attribution, Differentiable, Problem
+from textsobol.methods.gates import GateGradients
 from textsobol.methods.gradcam import GradCam
 from textsobol.methods.gradients import GradientInput, IntegratedGradients, Saliency, SmoothGrad
 from textsobol.methods.lime import Lime
@@ -20,6 +21,7 @@ __all__ = [
     "TEXT_METHODS",
     "Attribution",
     "Differentiable",
+    "GateGradients",
     "GradCam",
     "GradientInput",
     "Greedy",
@@ -43,9 +45,9 @@ __all__ = [
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Sobol(), Random(), Saliency(), GradientInput(), SmoothGrad(), IntegratedGradients(),
-        GradCam(), Occlusion(), Rise(), Lime(), KernelShap(), PermutationShap(), PartitionShap(),
-        Greedy(),
+        Sobol(), GateGradients(), Random(), Saliency(), GradientInput(), SmoothGrad(),
+        IntegratedGradients(), GradCam(), Occlusion(), Rise(), Lime(), KernelShap(),
+        PermutationShap(), PartitionShap(), Greedy(),
     )
 }  # fmt: skip
 """The methods with their default options."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.steps import Ask, Call, MaskedModel, Steps, translate
+from textsobol.steps import Ask, AskGates, Call, Gates, MaskedModel, Steps, relay
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,13 +95,39 @@ class Problem:
         """Number of distinct masks scored so far."""
         return self.model.ledger.n_distinct
 
+    @property
+    def n_spent(self) -> int:
+        """What was spent of the budget so far: distinct masks, and gates."""
+        return self.model.ledger.n_spent
+
     def score(self, masks: Array) -> Steps[Floats]:
         """Ask for the scores ``(masks, labels)`` of masks ``(masks, features)``."""
         return self.to_scores((yield Ask(self.model, masks)))
 
     def serve(self, steps: Steps[T]) -> Steps[T]:
-        """Wrap a generator that yields masks and is sent scores, so that the driver can run it."""
-        return translate(steps, lambda masks: Ask(self.model, masks), self.to_scores)
+        """Wrap a generator that yields masks or gates, so that the driver can run it."""
+
+        def answer(asked: Any) -> Steps[Any]:
+            if isinstance(asked, Gates):
+                return (yield AskGates(self.model, asked.values))
+            if isinstance(asked, np.ndarray):
+                return self.to_scores((yield Ask(self.model, asked)))
+            return (yield asked)
+
+        return relay(steps, answer)
+
+    def serve_decision(self, steps: Steps[T], quantity: Callable[[Floats], Floats]) -> Steps[T]:
+        """Wrap a generator that asks about the decision; ``quantity`` is made of the outputs."""
+
+        def answer(asked: Any) -> Steps[Any]:
+            if isinstance(asked, Gates):
+                slopes = yield AskGates(self.model, asked.values, is_decision=True)
+                return slopes[:, :, 0]
+            if isinstance(asked, np.ndarray):
+                return quantity((yield Ask(self.model, asked)))
+            return (yield asked)
+
+        return relay(steps, answer)
 
     def call(self, function: Callable[[Callable[[Array], Floats]], T]) -> Steps[T]:
         """Run a library that calls the model itself; it gets a function from masks to scores."""
@@ -149,6 +175,8 @@ class Attribution:
         path: the path, if one was searched for.
         units: the unit of each feature ``(features,)``, if the budget was too small to mask every
             feature by itself; indices and path are then those of the units.
+        is_screened: which features were screened out ``(features,)``: their indices are predictions
+            of gate gradients. ``None`` if none were.
     """
 
     scores: Floats
@@ -159,3 +187,4 @@ class Attribution:
     mask_counts: tuple[int, int] | None = None
     path: FoundPath | None = None
     units: Integers | None = None
+    is_screened: Array | None = None

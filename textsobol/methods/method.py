@@ -22,6 +22,7 @@ class Scale:
         usual: masks that are scored without a budget.
         passes: forward passes per mask.
         has_groups: whether features may be masked in groups if the budget is small.
+        passes_per_gates: what a row of gates costs, in forward passes; ``None`` without gates.
     """
 
     n_features: int
@@ -29,6 +30,7 @@ class Scale:
     usual: int
     passes: int = 1
     has_groups: bool = False
+    passes_per_gates: int | None = None
 
 
 class Method:
@@ -52,6 +54,11 @@ class Method:
     has_shares: bool = False
     scores_pixels: bool = False
     is_for_pictures: bool = False
+
+    @property
+    def may_use_gates(self) -> bool:
+        """Whether it asks for gate gradients where the model has them."""
+        return False
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """Compute the scores, as a generator; it may also yield intermediate attributions.

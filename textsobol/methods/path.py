@@ -10,6 +10,7 @@ import numpy as np
 from textsobol.ledger import hash_masks
 from textsobol.methods.contract import FoundPath, Problem
 from textsobol.search.flip_set import find_flip_set, find_smallest_flip_set
+from textsobol.search.gated_path import search_gated_path
 from textsobol.search.path import search_path
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.arrays import Array, Floats, Integers
@@ -19,7 +20,13 @@ from textsobol.steps import Ask, Steps, T, map_results, translate
 
 
 def find_path(
-    problem: Problem, units: Integers, indices: SobolIndices, *, passes: int, for_flip: int
+    problem: Problem,
+    units: Integers,
+    indices: SobolIndices,
+    *,
+    passes: int,
+    for_flip: int,
+    uses_gates: bool = False,
 ) -> Steps[FoundPath]:
     """Find the path and its flip set; yields the path so far after every deletion.
 
@@ -29,6 +36,7 @@ def find_path(
         indices: of the units; the search starts from their effects.
         passes: masks that may be scored for the path.
         for_flip: further masks that may be scored for the flip set.
+        uses_gates: whether gate gradients propose the deletions; every feature is its own unit.
     """
     assert problem.decision is not None
     decision, n_units = problem.decision, len(indices.total)
@@ -39,11 +47,14 @@ def find_path(
     def known_score(masks: Array) -> Floats:
         return decision.score(problem.model.ledger.outputs(hash_masks(masks[:, units])))
 
-    effects, spreads = _measure_effects(known_score, indices, decision.column)
-    search = search_path(effects, spreads, passes=passes)
-    order = yield from map_results(
-        serve(search, decision.score), lambda order: FoundPath(tuple(order))
-    )
+    if uses_gates:
+        per_gates = problem.model.passes_per_gates(is_decision=True)
+        search = search_gated_path(n_units, passes=passes, passes_per_gates=per_gates)
+        served = problem.serve_decision(search, decision.score)
+    else:
+        effects, spreads = _measure_effects(known_score, indices, decision.column)
+        served = serve(search_path(effects, spreads, passes=passes), decision.score)
+    order = yield from map_results(served, lambda order: FoundPath(tuple(order)))
     is_exact = indices.settings.estimator == "exact"
     if is_exact:
         masks = np.concatenate(list(all_masks(n_units)))

@@ -13,8 +13,14 @@ import numpy as np
 
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.methods.division import Wanted, check_sobol_budget, count_pairs
+from textsobol.methods.gated_run import MOST_GATED_PASSES, GatedBudget, GatedRun, divide_gated
 from textsobol.methods.method import Method, Scale, check_keep
-from textsobol.methods.sobol_run import SobolRun, choose_screened_units, warn_if_constant
+from textsobol.methods.sobol_run import (
+    MOST_USUAL_PASSES,
+    SobolRun,
+    choose_screened_units,
+    warn_if_constant,
+)
 from textsobol.sobol.config import make_config
 from textsobol.steps import Steps
 
@@ -43,6 +49,9 @@ class Sobol(Method):
         stable_top: number of top features for ``precision``.
         path: also search for the words whose deletion changes the prediction soonest, with part of
             the budget.
+        gates: take derivatives with respect to gates where the model has them, to find the words
+            that can matter: only those are then flipped. Texts whose words can all be flipped are
+            analysed without.
 
     Example:
         >>> Sobol(estimator="flip", keep=0.9).keep
@@ -62,6 +71,7 @@ class Sobol(Method):
     precision: float | None = None
     stable_top: int = 5
     path: bool = True
+    gates: bool = True
 
     name = "sobol"
     title = "Sobol"
@@ -99,6 +109,35 @@ class Sobol(Method):
             return self
         return replace(self, base_masks=_PICTURE_BASE_MASKS)
 
+    @property
+    def may_use_gates(self) -> bool:
+        """Whether the options allow gates."""
+        is_usual = self.estimator == "auto" and self.sign != "occlusion" and not self.interactions
+        has_own = self.base_masks is not None or self.precision is not None
+        return self.gates and is_usual and not has_own and self.keep is not None
+
+    def _gates_pay(self, budget: int, scale: Scale) -> bool:
+        per_gates = scale.passes_per_gates
+        if per_gates is None or not self.may_use_gates:
+            return False
+        divided = divide_gated(
+            budget - 1, scale.n_features, passes_per_gates=per_gates, has_path=self.path
+        )
+        return divided is not None
+
+    def _divide_gated(self, problem: Problem, budget: int | None) -> GatedBudget | None:
+        if budget is None or not self.may_use_gates or not problem.model.takes_gates:
+            return None
+        left = budget - problem.n_spent
+        if problem.n_features < 20 and 2**problem.n_features <= left + 1:
+            return None  # all masks
+        return divide_gated(
+            left,
+            problem.n_features,
+            passes_per_gates=problem.model.passes_per_gates(),
+            has_path=self.path and problem.decision is not None,
+        )
+
     def expected_masks(self, n_features: int) -> int:
         """The masks of all base masks."""
         return (self.base_masks or 1) * (n_features + 2)
@@ -110,7 +149,10 @@ class Sobol(Method):
         if budget is None:
             if self.base_masks is not None or self.precision is not None:
                 return None
-            usual = scale.usual
+            # A long text is screened: its cost grows with its length, not with its square.
+            usual = min(scale.usual, MOST_USUAL_PASSES)
+            if self._gates_pay(min(usual, MOST_GATED_PASSES), scale):
+                usual = min(usual, MOST_GATED_PASSES)
             if n_pairs:
                 usual = max(usual * 3 // 2, 1 + 6 * (1 + d + n_pairs))
             usual = max(usual, self.wanted.least_masks(d))
@@ -125,6 +167,12 @@ class Sobol(Method):
         If the budget is too small to flip every feature once, screening first merges features into
         units; see `textsobol.search.screening`.
         """
+        divided = self._divide_gated(problem, budget)
+        if divided is not None:
+            found = yield from GatedRun(self, problem, divided, seed).run()
+            assert found.indices is not None
+            warn_if_constant(found.indices, found.path)
+            return found
         units = np.arange(problem.n_features)
         if budget is not None and self.keep and self.estimator == "auto" and not self.interactions:
             units = yield from choose_screened_units(problem, budget, self.wanted, self.keep, seed)

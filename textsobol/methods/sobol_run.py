@@ -18,8 +18,8 @@ from textsobol.methods.division import (
     divide,
 )
 from textsobol.methods.path import find_path
-from textsobol.search.budget import BaseMasks
-from textsobol.search.screening import build_hierarchy, choose_units
+from textsobol.search.budget import USUAL_PASSES, BaseMasks
+from textsobol.search.screening import MAX_PARTS, build_hierarchy, choose_units
 from textsobol.sobol import SobolIndices, sobol_steps
 from textsobol.sobol.arrays import Integers
 from textsobol.sobol.config import make_config
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from textsobol.methods.sobol import Sobol
 
 _LEAST_TO_SCREEN = 40  # masks
+# Longer texts are screened if the budget does not buy base masks enough for intervals.
+MOST_UNSCREENED = 200
+MOST_USUAL_PASSES = 1 + USUAL_PASSES * (MOST_UNSCREENED + 1)
+_LEAST_BASE_MASKS, _BASE_PART = 5, 0.7
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class SobolRun:
         asked, is_whole = self.method, self.n_units == self.problem.n_features
         has_own = asked.base_masks is None and asked.precision is None
         return divide(
-            None if self.budget is None else self.budget - self.problem.n_scored,
+            None if self.budget is None else self.budget - self.problem.n_spent,
             self.n_units,
             asked.wanted,
             base_masks=asked.base_masks if is_whole else None,
@@ -134,7 +138,7 @@ class SobolRun:
         """Spend what the search left over on the indices."""
         if self.budget is None or self.division.masks is None:
             return indices
-        left = self.budget - self.division.pairs - self.problem.n_scored
+        left = self.budget - self.division.pairs - self.problem.n_spent
         masks = self.division.masks.add(left, self.n_units, block=self.block)
         return indices if masks == self.division.masks else (yield from self._flip(masks))
 
@@ -143,7 +147,7 @@ class SobolRun:
         if not self.division.pairs:
             return indices, {}
         assert self.budget is not None
-        left = self.budget - self.problem.n_scored
+        left = self.budget - self.problem.n_spent
         steps = self._serve(_with_pairs(indices, left, self.method.interactions))
         indices, n_base = yield from steps
         return indices, {"pair_base_masks": n_base}
@@ -210,6 +214,17 @@ def choose_screened_units(
     problem: Problem, budget: int, wanted: Wanted, keep: float, seed: int
 ) -> Steps[Integers]:
     """Merge features into units, so that one base mask with its flips fits the budget."""
+    is_long = problem.n_features > MOST_UNSCREENED
+    if is_long and (budget - 1) * _BASE_PART < _LEAST_BASE_MASKS * (1 + problem.n_features):
+        half = (budget - 1) // 2
+        levels = build_hierarchy(problem.n_features, problem.levels)
+        max_units = int(half * _BASE_PART) // _LEAST_BASE_MASKS - 1
+        if max_units >= MAX_PARTS:
+            steps = choose_units(
+                levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed,
+                is_thorough=True,
+            )  # fmt: skip
+            return (yield from problem.serve(steps))
     if budget >= wanted.least_masks(problem.n_features):
         return np.arange(problem.n_features)
     per_unit = 2 if wanted.sign == "occlusion" else 1

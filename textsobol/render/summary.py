@@ -100,6 +100,25 @@ def _join_names(words: list[WordScore], mark: Mark) -> str:
     return join_words(names)
 
 
+def describe_screening(explanation: TextExplanation) -> str | None:
+    """Which scores are predictions, and how much of the variation can involve these words.
+
+    No set of words is involved in more of the variation than its total indices add up to.
+    """
+    n_screened = explanation.n_screened
+    if not n_screened:
+        return None
+    n_scored = sum(word.status == "scored" for word in explanation.words)
+    if n_screened == n_scored:
+        return "all scores are approximate: predicted by gate gradients, not measured"
+    sums = explanation.sums[explanation.target]
+    share, most = (min(1.0, value) for value in (sums.screened, sums.screened_high))
+    return (
+        f"{n_screened} of {n_scored} words were screened out: their scores are predictions; "
+        f"together they are involved in about {share:.0%} of the variation, {most:.0%} at most"
+    ).replace("%", " %")
+
+
 def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | None:
     """The flip set in a sentence: "without dull and ruined: POSITIVE 0.61"."""
     path = explanation.path

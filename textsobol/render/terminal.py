@@ -14,7 +14,7 @@ from rich.text import Text
 
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, replace_controls
-from textsobol.render.summary import describe_flip_set, summarise
+from textsobol.render.summary import describe_flip_set, describe_screening, summarise
 from textsobol.render.view import find_highest, is_signed, name_method, name_unit
 from textsobol.sobol.arrays import Floats
 from textsobol.text.records import format_signed
@@ -56,6 +56,9 @@ def show(explanation: TextExplanation, console: Console, *, top: int = 10) -> No
         which = "all" if all(word.shared_by > 1 for word in scored) else "some"
         note = f" {which} words were masked as groups; a larger budget would mask each by itself"
         console.print(note, style="dim", highlight=False)
+    screening = describe_screening(explanation)
+    if screening:
+        console.print(Text(f" {screening}", style="dim"), soft_wrap=True)
     if explanation.advice:
         console.print(Text(f" {explanation.advice}", style="dim"), soft_wrap=True)
     console.print(Text(_make_footer(explanation), style="dim"), soft_wrap=True)
@@ -158,6 +161,8 @@ def _make_footer(explanation: TextExplanation | ImageExplanation) -> str:
     if settings.get("leader_masks"):
         facts.append(f"{settings['leader_masks']} more for the leading words")
     facts.append(f"{cost['forwarded']:.0f} forward passes")
+    if cost.get("gates"):
+        facts.append(f"{cost['gates']:.0f} with gate gradients")
     if "calls" in cost:  # of a remote model
         again = f" ({cost['retried']:.0f} retries, {cost['waited']:.1f} s of waiting)"
         facts.append(f"{cost['calls']:.0f} calls" + (again if cost["retried"] else ""))

@@ -13,7 +13,7 @@ import numpy as np
 
 from textsobol.methods import Sobol
 from textsobol.render.printable import replace_controls
-from textsobol.render.summary import MEASURES, describe_flip_set, summarise
+from textsobol.render.summary import MEASURES, describe_flip_set, describe_screening, summarise
 from textsobol.sobol.arrays import Floats
 from textsobol.text import records
 
@@ -182,6 +182,7 @@ def make_sentences(explanation: TextExplanation) -> dict[str, list[str]]:
     sentences = {
         "summary": summarise(explanation, _WORD.format),
         "flip": describe_flip_set(explanation, _WORD.format),
+        "screening": describe_screening(explanation),
         "advice": explanation.advice,
         "sums": _describe_sums(explanation),
     }
@@ -242,6 +243,9 @@ def make_page_data(explanation: TextExplanation, most_labels: int | None = None)
         "isSigned": is_signed(explanation),
         "isOutput": not shows_probabilities(explanation),
         "status": "".join(word.status[0] for word in explanation.words),
+        "screened": "".join(str(int(word.screened_out)) for word in scored)
+        if explanation.n_screened
+        else "",
         "sharedBy": [word.shared_by for word in scored] if count_grouped(explanation) else [],
         "numbers": _pack_labels(scored, likeliest),
         "sentences": [

@@ -47,7 +47,13 @@ def build_hierarchy(
 
 
 def choose_units(
-    levels: Sequence[Integers], *, passes: int, max_units: int, keep_rate: float, seed: int
+    levels: Sequence[Integers],
+    *,
+    passes: int,
+    max_units: int,
+    keep_rate: float,
+    seed: int,
+    is_thorough: bool = False,
 ) -> Steps[Integers]:
     """Merge features into units: small ones where flips change the score, large ones elsewhere.
 
@@ -60,6 +66,9 @@ def choose_units(
         max_units: most units.
         keep_rate: probability that a unit is present while another one is flipped.
         seed: seed of the masks.
+        is_thorough: measure effects at two base masks that are each other's complement, for twice
+            the passes. Of two features that only matter together, or only without each other, one
+            mask may hide both; at one of the two each of them shows.
 
     Returns:
         The unit of every feature ``(features,)``, numbered from 0: a group, or the feature alone.
@@ -80,21 +89,22 @@ def choose_units(
     group_at = np.stack(levels)
     level_of = np.zeros(n_features, dtype=np.int64)
     effects_of: dict[tuple[int, int], Floats] = {}  # by level and group, of all labels
-    parts_per_round = max(MAX_PARTS, passes // len(levels))
+    n_base = 2 if is_thorough else 1
+    parts_per_round = max(MAX_PARTS, passes // n_base // len(levels))
     while True:
         groups = group_at[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
         unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
         units = [(int(level), int(group)) for level, group in names.T]
         new = [number for number, unit in enumerate(units) if unit not in effects_of]
-        if len(new) + 1 > passes:
+        if n_base * (len(new) + 1) > passes:
             return unit_of
         effects = yield from _measure_effects(
-            unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of)
+            unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of), n_base=n_base
         )
         for number, effect in zip(new, effects, strict=True):
             effects_of[units[number]] = effect
-        passes -= len(new) + 1
+        passes -= n_base * (len(new) + 1)
         n_units, n_new_parts = len(units), 0
         fractions = _largest_fractions(np.stack([effects_of[unit] for unit in units]))
         for number in np.argsort(-fractions, kind="stable").tolist():
@@ -120,17 +130,21 @@ def _next_split(levels: Sequence[Integers], level: int, members: Array) -> tuple
 
 
 def _measure_effects(
-    unit_of: Integers, measured: Integers, *, keep_rate: float, seed: int
+    unit_of: Integers, measured: Integers, *, keep_rate: float, seed: int, n_base: int
 ) -> Steps[Floats]:
-    """Effects of the ``measured`` units, at one base mask ``(measured, labels)``."""
+    """Sizes of the effects of the ``measured`` units ``(measured, labels)``.
+
+    At one base mask; at that and its complement, the root of their mean square.
+    """
     n_units = int(unit_of.max()) + 1
     base, _ = Design("latin", n_units, keep=keep_rate, seed=seed).take(1)
+    base = np.concatenate([base, ~base])[:n_base]
     masks = np.repeat(base, 1 + len(measured), axis=0)
-    masks[1 + np.arange(len(measured)), measured] ^= True
+    flips = np.arange(len(masks)) % (1 + len(measured)) > 0
+    masks[flips, np.tile(measured, n_base)] ^= True
     scores = (yield masks[:, unit_of]).reshape(len(masks), -1)
-    scores = round_constant(scores)
-    sign = np.where(base[0, measured], 1.0, -1.0)
-    return np.asarray(sign[:, None] * (scores[0] - scores[1:]))
+    scores = round_constant(scores).reshape(n_base, 1 + len(measured), -1)
+    return np.asarray(np.sqrt(((scores[:, :1] - scores[:, 1:]) ** 2).mean(axis=0)))
 
 
 def _largest_fractions(effects: Floats) -> Floats:

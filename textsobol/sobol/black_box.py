@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class BlackBoxModel:
         n_features: number of columns of the masks.
         budget: forward passes allowed, or ``None``.
         batch_masks: most masks per call; by default about a million cells.
+        slopes: gates ``(rows, features)`` to derivatives ``(rows, features, labels)``, if known.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class BlackBoxModel:
         *,
         budget: int | None = None,
         batch_masks: int | None = None,
+        slopes: Callable[[Floats], Floats] | None = None,
     ) -> None:
         if batch_masks is not None and batch_masks < 1:
             raise ValueError(f"batch_masks={batch_masks}: at least 1 is needed")
@@ -44,6 +46,22 @@ class BlackBoxModel:
         self.is_scalar: bool | None = None
         """Whether the black box gives one score per mask, without a label axis."""
         self._n_labels: int | None = None
+        self._slopes = slopes
+
+    @property
+    def takes_gates(self) -> bool:
+        """Whether derivatives are known."""
+        return self._slopes is not None
+
+    def passes_per_gates(self, *, is_decision: bool = False) -> int:
+        """A forward and a backward pass, whatever they cost."""
+        return 3
+
+    def slopes(self, gates: Floats, *, is_decision: bool = False) -> Floats:
+        """Derivatives of the scores; the decision is that on the first label."""
+        assert self._slopes is not None
+        found = self._slopes(gates)
+        return found[:, :, :1] if is_decision else found
 
     def inputs(self, masks: Array) -> Sequence[Any]:
         """The masks themselves."""

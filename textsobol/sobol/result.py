@@ -10,6 +10,7 @@ from textsobol.errors import ConstantScoreWarning, warn
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.config import presence_variance
 from textsobol.sobol.exact import Hoeffding
+from textsobol.sobol.gated import GatedScores
 from textsobol.sobol.index_table import IndexTable, PairIndices, copy_read_only, make_columns
 from textsobol.sobol.scores import AnyScores, ExactScores, FlipScores
 from textsobol.sobol.uncertainty import Estimate, masks_for_stable_top
@@ -76,7 +77,7 @@ class SobolIndices(IndexTable):
     pairs: PairIndices | None
     decomposition: Hoeffding | None
     stable: bool | None
-    _scores: AnyScores = field(repr=False)
+    _scores: AnyScores | GatedScores = field(repr=False)
     _removal: Floats | None = field(repr=False)
 
     def interval(self, level: float = 0.95, *, of: str = "total") -> tuple[Floats, Floats]:
@@ -212,9 +213,19 @@ class SobolIndices(IndexTable):
         if k < 1:
             raise ValueError(f"k={k}: must be at least 1")
         ranked = self._samples["total"].ranked
-        if ranked is None or not isinstance(self._scores, FlipScores):
+        if ranked is None or not isinstance(self._scores, FlipScores | GatedScores):
             return 0.0
         return masks_for_stable_top(ranked[..., column], k, share=share)
+
+    def predicted_total(self) -> tuple[Floats, Floats]:
+        """Sum of ``total`` over the features that gates predict, and its 95 % upper end.
+
+        Both ``(labels,)``, and 0 if all features were flipped.
+        """
+        if isinstance(self._scores, GatedScores):
+            return self._scores.predicted_total(np.atleast_1d(self.variance))
+        none = np.zeros(1 if self._is_scalar else self.total.shape[1])
+        return none, none
 
     def __repr__(self) -> str:
         """The features with the highest total index, a line each."""
@@ -237,7 +248,7 @@ class SobolIndices(IndexTable):
 
 
 def make_result(
-    scores: AnyScores,
+    scores: AnyScores | GatedScores,
     estimate: Estimate,
     settings: Settings,
     *,

@@ -80,8 +80,8 @@ class FlipScores:
     def contrast(self, a: int, b: int) -> FlipScores:
         """Scores of label a minus those of label b."""
         scores = np.concatenate([self.f_base[:, None], self.f_flips], axis=1)
-        scores = _subtract_labels(scores, a, b)
-        pairs = None if self.f_pairs is None else _subtract_labels(self.f_pairs, a, b)
+        scores = subtract_labels(scores, a, b)
+        pairs = None if self.f_pairs is None else subtract_labels(self.f_pairs, a, b)
         return replace(self, f_base=scores[:, 0], f_flips=scores[:, 1:], f_pairs=pairs)
 
     def score_again(self, score: Score) -> FlipScores:
@@ -171,7 +171,7 @@ class PickFreezeScores:
 
     def contrast(self, a: int, b: int) -> PickFreezeScores:
         """Scores of label a minus those of label b."""
-        return replace(self, scores=_subtract_labels(self.scores, a, b))
+        return replace(self, scores=subtract_labels(self.scores, a, b))
 
     def score_again(self, score: Score) -> PickFreezeScores:
         """The same masks with another score."""
@@ -216,7 +216,7 @@ def _score_pieces(score: Score, pieces: Iterable[Array]) -> Floats:
     return scores.reshape(len(scores), -1)
 
 
-def _subtract_labels(scores: Floats, a: int, b: int) -> Floats:
+def subtract_labels(scores: Floats, a: int, b: int) -> Floats:
     """Label a minus label b ``(..., 1)``; all equal where they differ only by rounding."""
     difference = scores[..., [a]] - scores[..., [b]]
     return round_constant(difference, float(np.nanmax(np.abs(scores[..., [a, b]]))))

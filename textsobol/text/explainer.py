@@ -264,7 +264,11 @@ class TextExplainer:
     ) -> tuple[int | None, int | None]:
         """The budget in forward passes and in masks; ``None``: as many as the options need."""
         passes, n_words = self._classifier.passes, model.n_features
-        scale = Scale(n_words, "words", default_budget(n_words), passes, has_groups=True)
+        has_gates = method.may_use_gates and model.takes_gates
+        scale = Scale(
+            n_words, "words", default_budget(n_words), passes, has_groups=True,
+            passes_per_gates=model.passes_per_gates() if has_gates else None,
+        )  # fmt: skip
         budget = method.choose_budget(budget, scale)
         model.ledger.budget = None if budget is None else budget // passes
         return budget, model.ledger.budget
@@ -292,9 +296,7 @@ class TextExplainer:
             settings={**self._record_settings(model), **made},
             pairs=make_pairs(model, found),
             path=make_path(model, found),
-            sums=compute_sums(
-                model.labels, found.indices, model.score_masks(model.problem().whole)[0]
-            ),
+            sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),
             advised=advise_passes(model.labels, found, passes=self._classifier.passes),
             evidence=found,
         )

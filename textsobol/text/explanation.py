@@ -86,6 +86,11 @@ class TextExplanation:
         return any(word.shared_by > 1 for word in self.words)
 
     @property
+    def n_screened(self) -> int:
+        """Number of words that were screened out: their scores are predictions."""
+        return sum(word.screened_out for word in self.words)
+
+    @property
     def flip(self) -> FlipSet | None:
         """The fewest words found whose deletion changes the prediction, or ``None``."""
         return None if self.path is None else self.path.flip
@@ -176,7 +181,7 @@ class TextExplanation:
             words=make_word_records(bare, [name], found),
             target=name,
             pairs=(),
-            sums=compute_sums([name], indices, np.array([value])),
+            sums=compute_sums([name], found, np.array([value])),
             advised=advise_passes([name], found),
             evidence=None,
             settings={**self.settings, "contrast": [label, other]},
@@ -225,7 +230,7 @@ class TextExplanation:
             yield WordScore(
                 **vars(self.score_of(first)),
                 word=text, name=name, start=first.start, end=end, part=first.part,
-                label=self.target, shared_by=first.shared_by,
+                label=self.target, shared_by=first.shared_by, screened_out=first.screened_out,
             )  # fmt: skip
 
     def _group(self) -> dict[int, list[int]]:
@@ -303,6 +308,7 @@ class TextExplanation:
         rows = [
             {"word": word.text, "name": name, "start": word.start, "end": word.end,
              "part": word.part, "status": word.status, "shared_by": word.shared_by,
+             "screened_out": word.screened_out,
              "label": label, **asdict(word.scores.get(label, Measures()))}
             for word, name in zip(self.words, self.names, strict=True)
             for label in self.targets

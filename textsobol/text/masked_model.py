@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from textsobol.errors import BlackBoxError
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
-from textsobol.outputs import compute_scores
-from textsobol.sobol.arrays import Array, Integers
+from textsobol.outputs import compute_score_tensor, compute_scores
+from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
 from textsobol.text.embeddings import embed
+from textsobol.text.gates import GatedText, gate_gradients, takes_gates
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
@@ -101,6 +103,26 @@ class MaskedTextModel(MaskedClassifier):
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
         return lambda: embed(classifier, self._seen, self._spans, self._score, self._chosen)
+
+    @property
+    def takes_gates(self) -> bool:
+        """Whether the model has gates; see `textsobol.text.gates`."""
+        return isinstance(self._classifier, HuggingFaceClassifier) and takes_gates(self._classifier)
+
+    def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
+        """Derivatives of the analysed scores, or of the decision's score."""
+        labels, score = ([self._decided], "logit") if is_decision else (self._chosen, self._score)
+        _, slopes = gate_gradients(
+            self._gated,
+            gates,
+            lambda logits: compute_score_tensor(logits, self._activation, score, labels),
+        )
+        return -slopes if is_decision and self.is_no else slopes
+
+    @cached_property
+    def _gated(self) -> GatedText:
+        assert isinstance(self._classifier, HuggingFaceClassifier)
+        return GatedText(self._classifier, self._seen, self._spans)
 
     def decision(self) -> Decision | None:
         """The prediction that a path tries to change."""

@@ -85,6 +85,8 @@ class Word:
         part: 0, or 1 for words of the second text of a pair.
         shared_by: number of neighbouring words masked as one group because the budget was small;
             their measures are those of the group.
+        screened_out: whether the word was not flipped, because gate gradients said that it hardly
+            matters: its measures are predictions.
     """
 
     text: str
@@ -94,6 +96,7 @@ class Word:
     scores: Mapping[str, Measures] = field(default_factory=dict)
     part: int = 0
     shared_by: int = 1
+    screened_out: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,7 @@ class WordScore(Measures):
     part: int = 0
     label: str = ""
     shared_by: int = 1
+    screened_out: bool = False
 
     def __str__(self) -> str:
         has_width = not math.isnan(self.low) and self.low != self.high
@@ -241,12 +245,16 @@ class Sums:
         additive: contribution of the words' effects: the sum of (1 - keep rate) x effect.
         remainder: contribution of interactions.
         additive_share: share of the variation that words cause alone: the sum of ``first``.
+        screened: sum of ``total`` over the words that were screened out.
+        screened_high: upper end of its 95 % interval.
     """
 
     baseline: float
     additive: float
     remainder: float
     additive_share: float
+    screened: float = 0.0
+    screened_high: float = 0.0
 
     @property
     def value(self) -> float:

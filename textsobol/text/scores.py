@@ -45,10 +45,11 @@ def make_word_records(
         of_units = _measure(found.indices)
         measures = [of_units[unit] for unit in units.tolist()]
     sizes = np.bincount(units)[units].tolist()
+    screened = [False] * len(scored) if found.is_screened is None else found.is_screened.tolist()
     records = list(words)
-    for k, own, size in zip(scored, measures, sizes, strict=True):
+    for k, own, size, is_screened in zip(scored, measures, sizes, screened, strict=True):
         by_label = dict(zip(labels, own, strict=True))
-        records[k] = replace(records[k], scores=by_label, shared_by=size)
+        records[k] = replace(records[k], scores=by_label, shared_by=size, screened_out=is_screened)
     return tuple(records)
 
 
@@ -80,16 +81,18 @@ def _measure_stability(result: SobolIndices) -> Floats:
     return _widen(result.rank_stability(min(_TOP, len(result.total)), resamples=_RESAMPLES))
 
 
-def compute_sums(
-    labels: Sequence[str], indices: SobolIndices | None, whole: Floats
-) -> dict[str, Sums]:
+def compute_sums(labels: Sequence[str], found: Attribution, whole: Floats) -> dict[str, Sums]:
     """How each label's log-odds ``whole (labels,)`` for the text add up, if there are indices."""
+    indices = found.indices
     if indices is None or indices.settings.keep is None:
         return {}
     baseline = np.atleast_1d(indices.mean)
     additive = (1 - indices.settings.keep) * _widen(indices.effect).sum(axis=0)
     shares = _widen(indices.first).sum(axis=0)
-    columns = np.stack([baseline, additive, whole - baseline - additive, shares], axis=1)
+    columns = np.stack(
+        [baseline, additive, whole - baseline - additive, shares, *indices.predicted_total()],
+        axis=1,
+    )
     return {label: Sums(*row) for label, row in zip(labels, columns.tolist(), strict=True)}
 
 

@@ -136,6 +136,7 @@ class Card {
     const rows = [
       ...(members > 1 ? [["group", `${members} words, masked as one`]] : []),
       ...Object.keys(MEASURED).flatMap((name) => this.rowOf(name, place)),
+      ...(this.explanation.screened[place] === "1" ? [["screened out", "predicted, not measured"]] : []),
       ...(doubt ? [["how sure", doubt]] : []),
       ...(rank.has(place) ? [["rank", `${rank.get(place)} of ${order.length}`]] : []),
       ...(many ? [["in the top ten", `in ${Math.round(100 * v.stability[place])} % of resamples`]] : []),
