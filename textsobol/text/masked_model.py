@@ -92,10 +92,11 @@ class MaskedTextModel(MaskedClassifier):
         masks = np.random.default_rng(0).random((4, self.n_features)) < 0.5
         masks[0] = True
         given = self.inputs(masks)
-        outputs = (run(given, lambda _: None).outputs for run in (self.engine, reference))
+        outputs = [run(given, lambda _: None).outputs for run in (self.engine, reference)]
+        if not np.isfinite(outputs).all():
+            return None
         chosen, own = (compute_scores(o, self._activation, "logit", self._chosen) for o in outputs)
-        largest = float(np.abs(chosen - own).max())
-        return largest if np.isfinite(largest) else None
+        return float(f"{np.abs(chosen - own).max():.3g}")
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the token embeddings, for transformers models."""
