@@ -176,7 +176,7 @@ class CallOptions:
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Forward passes allowed, at least 2. By default 8 per word, more for short texts.",
+            help="Forward passes allowed, at least 2. By default 8 per word, more for short texts and fewer for long ones.",
             show_default=False,
         ),
     ] = None

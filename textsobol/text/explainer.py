@@ -188,8 +188,9 @@ class TextExplainer:
     ) -> Iterator[TextExplanation]:
         """Explain a text step by step: yield better and better explanations; see `__call__`.
 
-        The first comes after one base mask, the last equals ``explainer(text)``. Together they cost
-        no more forward passes than the last. Stop at any time.
+        The first comes from gate gradients if the model has them, else from one base mask; the last
+        equals ``explainer(text)``. Together they cost no more forward passes than the last. Stop at
+        any time.
 
         Example:
             >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
