@@ -17,6 +17,7 @@ from transformers import (
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import SlowDtypeWarning, Sobol, TextExplainer, TextExplanation
 from textsobol.methods import METHODS
+from textsobol.render.page import list_facts
 from textsobol.text import classifiers, precision
 from textsobol.text.loading import load_model
 
@@ -169,6 +170,7 @@ def test_the_terminal_and_the_file_say_how_far_it_is_off(tmp_path: Path) -> None
     difference = explanation.settings["precision_difference"]
     last = str(explanation).splitlines()[-1]
     assert f"log-odds in bfloat16 off by up to {difference:.2g}" in last
+    assert ("log-odds off by up to", difference) in list_facts(explanation)
     explanation.save(tmp_path / "one.json")
     again = TextExplanation.load(tmp_path / "one.json")
     assert again.settings["precision_difference"] == difference

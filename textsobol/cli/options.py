@@ -57,7 +57,7 @@ DtypeOption = Annotated[
     Dtype | None,
     typer.Option(
         help="Make passes by a copy of the model in this dtype: bfloat16 is up to twice as fast on "
-        "a CPU that has it. The last line says how far its log-odds are off.",
+        "a CPU that has it. The last line of explain says how far its log-odds are off.",
         show_default="the model's own",
     ),
 ]
