@@ -48,7 +48,7 @@ from textsobol.text.batches import LogitRunner
 from textsobol.text.precision import convert
 
 BATCH_TOKENS = 1024  # what an explainer takes for models of these sizes on a CPU
-BUDGET = 8192  # tokens in the rows of one length
+BUDGET = 4096  # tokens in the rows of one length
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
