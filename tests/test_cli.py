@@ -63,7 +63,8 @@ def test_options_reach_the_explainer(model: str) -> None:
     result = run(
         app,
         ["explain", TEXT, "-m", model, "--json", "--budget", "30", "--keep", "0.7", "--seed", "3",
-         "--unit", "token", "--perturbation", "mask", "--score", "probability", "--quiet"],
+         "--unit", "token", "--perturbation", "mask", "--score", "probability", "--quiet",
+         "--dtype", "bfloat16"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     settings = json.loads(result.stdout)["settings"]
@@ -73,6 +74,7 @@ def test_options_reach_the_explainer(model: str) -> None:
         "unit": "token",
         "perturbation": "mask",
         "score": "probability",
+        "dtype": "bfloat16",
     }
     assert {name: settings[name] for name in asked} == asked
     assert json.loads(result.stdout)["cost"]["forwarded"] <= 30
@@ -93,6 +95,12 @@ def test_options_reach_the_explainer(model: str) -> None:
             "at least 12 forward passes",
         ),
         (["explain", TEXT, "-m", "MODEL", "--budget", "many"], 2, "--budget"),
+        (["explain", TEXT, "-m", "MODEL", "--dtype", "int8"], 2, "--dtype"),
+        (
+            ["explain", TEXT, "--endpoint", "http://localhost:1/", "--dtype", "float16"],
+            1,
+            "dtype= goes with a transformers model",
+        ),
         (["explain", "missing-file.txt", "-m", "MODEL"], 2, "there is no file"),
         (["explain", TEXT, "--bogus"], 2, "--bogus"),
         (["nonsense"], 2, "nonsense"),
@@ -210,7 +218,7 @@ def test_files_are_checked_before_the_model_is_asked(options: list[str], message
 def test_methods_are_compared(model: str, tmp_path: Path, given: list[str]) -> None:
     page = tmp_path / "compared.html"
     command = ["compare", TEXT, "-m", model, "--target", "LABEL_1", "--html", str(page)]
-    result = run(app, [*command, "--methods", "sobol", *given])
+    result = run(app, [*command, "--dtype", "float32", "--methods", "sobol", *given])
     assert result.exit_code == 0, result.output
     lines = [line.split() for line in result.output.splitlines()]
     assert ["word", "sobol", "occlusion", "greedy"] in lines

@@ -14,6 +14,7 @@ These errors show while a model runs:
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
     ├── DamagedFileWarning        a file of a job is damaged, and is made again
+    ├── SlowDtypeWarning          the CPU has no instructions for the dtype chosen
     ├── UnstableTopWarning        the budget ran out before the top was stable
     └── WindowWarning             a text is longer than the model's window
 """
@@ -36,6 +37,7 @@ __all__ = [
     "DamagedFileWarning",
     "LabelMismatchError",
     "RemoteError",
+    "SlowDtypeWarning",
     "TextsobolError",
     "TextsobolWarning",
     "UnstableTopWarning",
@@ -92,6 +94,10 @@ class ConstantScoreWarning(TextsobolWarning):
 
 class DamagedFileWarning(TextsobolWarning):
     """A file of a job is not the one that was written, and is made again."""
+
+
+class SlowDtypeWarning(TextsobolWarning):
+    """The CPU has no instructions for the dtype chosen, which makes it slower than float32."""
 
 
 class UnstableTopWarning(TextsobolWarning):

@@ -86,6 +86,8 @@ class Settings(_OpenRecord):
     seed: int | None = None
     base_masks: Count = 0
     leader_masks: Count = 0
+    dtype: str = ""
+    precision_difference: Amount | None = None
     contrast: Annotated[list[str], Field(min_length=2, max_length=2)] = ["", ""]
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tests.corpus.samples import content, count, counting, reviews, tiny_model, write_csv
+from tests.text.tiny import counting_bert, tokenizer
 from textsobol import Sobol, TextExplainer, explain_corpus, read_explanations
 from textsobol.corpus.directory import JobDirectory
 from textsobol.corpus.shard import derive_seed
@@ -194,6 +195,26 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
     other.model.classifier.weight.data[0, 0] += 1
     with pytest.raises(ValueError, match=r"weights: '\w{16}' there, '\w{16}' here"):
         explain_corpus(other, data, out=tmp_path)
+
+
+def test_another_dtype_is_another_job(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_dict({"text": reviews(4)})
+    model = counting_bert(tokenizer())
+
+    def explain(dtype: str | None, name: str) -> dict[str, Any]:
+        explainer = TextExplainer(model, tokenizer(), dtype=dtype, progress=False)
+        explain_corpus(explainer, data, out=tmp_path / name)
+        found: dict[str, Any] = json.loads((tmp_path / name / "_manifest.json").read_text())
+        return found
+
+    own, wide = explain(None, "own"), explain("float32", "wide")
+    assert own["job"] != wide["job"]
+    assert "dtype" not in own["explainer"]
+    assert wide["explainer"]["dtype"] == "float32"
+    with pytest.raises(ValueError, match=r"explainer.dtype: None there, 'float32' here"):
+        explain("float32", "own")
+    (first, *_) = read_explanations(tmp_path / "wide")
+    assert first.settings["precision_difference"] == 0
 
 
 def test_other_texts_are_refused(tmp_path: Path) -> None:

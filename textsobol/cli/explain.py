@@ -14,6 +14,7 @@ from rich.console import Console
 from textsobol.cli.options import (
     AsJson,
     CallOptions,
+    DtypeOption,
     Model,
     ModelOptions,
     Quiet,
@@ -123,6 +124,7 @@ def compare(
         ),
     ] = None,
     model: Model = None,
+    dtype: DtypeOption = None,
     target: Target = None,
     budget: Annotated[
         int | None,
@@ -154,7 +156,7 @@ def compare(
             find_method(name).for_texts()
         found = {}
         with report_warnings(quiet=quiet):
-            explainer = ModelOptions(model=model).make_explainer(quiet=quiet)
+            explainer = ModelOptions(model=model, dtype=dtype).make_explainer(quiet=quiet)
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None
                 own = budget if can_choose else None

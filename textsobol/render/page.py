@@ -191,6 +191,8 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("base masks for leading words", settings.get("leader_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),
         ("seed", settings.get("seed")),
+        ("dtype", settings.get("dtype")),
+        ("log-odds off by up to", settings.get("precision_difference")),
         ("textsobol", versions.get("textsobol")),
     ]
     return [(name, value) for name, value in facts if value is not None]

@@ -167,6 +167,9 @@ def _make_footer(explanation: TextExplanation | ImageExplanation) -> str:
         again = f" ({cost['retried']:.0f} retries, {cost['waited']:.1f} s of waiting)"
         facts.append(f"{cost['calls']:.0f} calls" + (again if cost["retried"] else ""))
         facts += [f"{cost['cached']:.0f} from the cache"] if cost["cached"] else []
+    if settings.get("precision_difference") is not None:
+        off = f"{settings['precision_difference']:.2g}"
+        facts.append(f"log-odds in {settings['dtype']} off by up to {off}")
     if "seconds" in cost:  # not of a corpus, whose texts are explained together
         facts.append(f"{cost['seconds']:.1f} s")
     return f"{settings['model']}: {', '.join(facts)}"

@@ -6,7 +6,7 @@ settings.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from textsobol.ledger import Cost
@@ -14,6 +14,7 @@ from textsobol.sobol.arrays import Array
 from textsobol.steps import Engine, Forwarded, Tick
 from textsobol.text.batches import LogitRunner, make_row_key
 from textsobol.text.masked_text import MaskedText
+from textsobol.text.precision import convert
 from textsobol.text.tokens import (
     PaddedRows,
     Row,
@@ -35,12 +36,14 @@ class Prepared:
         key: a key for what it is given, equal for equal inputs only.
         engine: runs the model.
         cost: what was forwarded.
+        reference: runs the model as given, if ``engine`` runs a copy in another dtype.
     """
 
     inputs: Callable[[Array], Sequence[Any]]
     key: Callable[[Any], Hashable]
     engine: Engine
     cost: Cost = field(default_factory=Cost)
+    reference: Engine | None = None
 
 
 class Classifier(Protocol):
@@ -90,6 +93,7 @@ class HuggingFaceClassifier:
         batch_tokens: maximum tokens of a batch, or ``None`` for what suits the device.
         token_path: assemble tokens from pieces where that is right; else always tokenize
             every text.
+        dtype: of the copy of the model that makes the passes; ``None``: the model itself does.
     """
 
     model: Any
@@ -100,11 +104,13 @@ class HuggingFaceClassifier:
     batch_tokens: int | None
     token_path: bool = True
     passes: int = 1
+    dtype: str | None = None
 
     @property
     def details(self) -> dict[str, Any]:
-        """The window."""
-        return {"window": self.max_length}
+        """The window, and the dtype if one was chosen."""
+        chosen = {} if self.dtype is None else {"dtype": self.dtype}
+        return {"window": self.max_length, **chosen}
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
@@ -122,11 +128,19 @@ class HuggingFaceClassifier:
             with keep_settings(self.tokenizer):
                 return [self._cut(row) for row in make_rows(masks)]
 
-        return Prepared(make_inputs, make_row_key, self.runner)
+        return Prepared(make_inputs, make_row_key, self.runner, reference=self.reference)
 
     @cached_property
     def runner(self) -> LogitRunner:
         """Runs the model; one for all texts, so that they share batches."""
+        model = self.model if self.dtype is None else convert(self.model, self.dtype)
+        return LogitRunner(model, self.tokenizer, self.batch_tokens)
+
+    @cached_property
+    def reference(self) -> LogitRunner | None:
+        """Runs the model as given, to compare a copy in another dtype with."""
+        if self.dtype is None:
+            return None
         return LogitRunner(self.model, self.tokenizer, self.batch_tokens)
 
     def replacement(self, perturbation: str) -> str:
@@ -208,12 +222,23 @@ class ZeroShotClassifier:
         def make_key(rows: tuple[Row, ...]) -> tuple[bytes, ...]:
             return tuple(map(make_row_key, rows))
 
-        return Prepared(make_inputs, make_key, self.score_entailment)
+        reference = self._inference.reference
+        return Prepared(
+            make_inputs,
+            make_key,
+            self.score_entailment,
+            reference=None if reference is None else partial(self._score_with, reference),
+        )
 
     def score_entailment(self, questions: Sequence[tuple[Row, ...]], tick: Tick) -> Forwarded:
         """For every text how much it entails each label ``(texts, labels)``."""
+        return self._score_with(self._inference.runner, questions, tick)
+
+    def _score_with(
+        self, runner: LogitRunner, questions: Sequence[tuple[Row, ...]], tick: Tick
+    ) -> Forwarded:
         shape = len(questions), self.passes
-        found = self._inference.runner([row for own in questions for row in own], lambda _: None)
+        found = runner([row for own in questions for row in own], lambda _: None)
         tick(len(questions))
         logits = found.outputs.reshape(*shape, -1)
         outputs = logits[:, :, self._entailment]

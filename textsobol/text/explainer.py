@@ -59,6 +59,12 @@ class TextExplainer:
         batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
             models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
+        dtype: ``float32``, ``bfloat16`` or ``float16``: forward passes are made by a copy of the
+            transformers model in that dtype, which is made with the first text. ``bfloat16`` is up
+            to twice as fast on a CPU with instructions for it, and changes scores a little: the
+            setting ``precision_difference`` of an explanation is the largest difference in
+            log-odds from the model as given, measured on the whole text and three random masks,
+            by eight passes that the budget does not count. Gradients are the given model's own.
         trust_remote_code: run Python code that comes with a model; see SECURITY.md.
         progress: show a bar on work of more than about two seconds.
 
@@ -84,6 +90,7 @@ class TextExplainer:
         score: str | None = None,
         batch_tokens: int | None = None,
         batch_texts: int = 256,
+        dtype: str | None = None,
         trust_remote_code: bool = False,
         progress: bool = True,
         _token_path: bool = True,
@@ -102,6 +109,7 @@ class TextExplainer:
             token_path=_token_path,
             trust_remote_code=trust_remote_code,
             score=score,
+            dtype=dtype,
         )
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
@@ -227,6 +235,7 @@ class TextExplainer:
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
         model = self._mask(text)
         yield from model.predict(targets, target)
+        difference = model.measure_precision()
         target = choose_target(target, model.labels, model.probabilities)
         if method.kind == "search":  # takes far too long for several labels
             model = model.with_target(target)
@@ -237,6 +246,8 @@ class TextExplainer:
 
         def explain(found: Attribution) -> TextExplanation:
             made = record(method, found, budget=budget, seed=seed)
+            if difference is not None:
+                made = {**made, "precision_difference": difference}
             return self._make_explanation(model, found, target, start, made)
 
         found = yield from map_results(steps, lambda found: partial(explain, found))

@@ -12,6 +12,7 @@ from textsobol.endpoints.model import Remote
 from textsobol.models import BUNDLED
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, ZeroShotClassifier
 from textsobol.text.functions import FunctionClassifier
+from textsobol.text.precision import check_dtype, warn_if_slow
 from textsobol.text.remote import RemoteClassifier
 
 _NO_LIMIT = 1_000_000  # tokenizers without a limit have a larger number
@@ -28,8 +29,10 @@ def as_classifier(
     token_path: bool = True,
     trust_remote_code: bool = False,
     score: str | None = None,
+    dtype: str | None = None,
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
+    check_dtype(dtype)
     model = BUNDLED if model is None else model
     if tokenizer is not None and not _is_torch_module(model):
         raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
@@ -38,12 +41,20 @@ def as_classifier(
     if isinstance(model, tuple) and len(model) == 2:
         model, tokenizer = model
     _check_names(label_names=label_names, candidate_labels=candidate_labels)
-    options = {"batch_tokens": batch_tokens, "token_path": token_path}
+    options = {"batch_tokens": batch_tokens, "token_path": token_path, "dtype": dtype}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
         return _from_zero_shot(model, candidate_labels, options)
     if candidate_labels is not None:
         raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
-    if _is_pipeline(model, "TextClassificationPipeline") and _has_own_steps(model):
+    is_pipeline = _is_pipeline(model, "TextClassificationPipeline")
+    has_own_steps = is_pipeline and _has_own_steps(model)
+    runs_here = _is_torch_module(model) or (is_pipeline and not has_own_steps)
+    if dtype is not None and not runs_here:
+        raise ValueError(
+            "dtype= goes with a transformers model; a function, an endpoint or a pipeline with "
+            "steps of its own runs as it is"
+        )
+    if has_own_steps:
         is_probability = (
             _get_activation(model.model, model._postprocess_params.get("function_to_apply"))
             != "none"
@@ -52,7 +63,7 @@ def as_classifier(
             partial(model, top_k=None), label_names, _get_name(model.model), batch_texts,
             is_probability=is_probability and score != "output",
         )  # fmt: skip
-    if _is_pipeline(model, "TextClassificationPipeline") or _is_torch_module(model):
+    if runs_here:
         if label_names is not None:
             raise ValueError(
                 "label_names= names the scores of a function; a model has labels of its own"
@@ -181,6 +192,8 @@ def _from_model(
     limits = [tokenizer.model_max_length, _count_positions(model), limit]
     known = [number for number in limits if number is not None and number < _NO_LIMIT]
     most = min(known, default=None)
+    if options.get("dtype") is not None:
+        warn_if_slow(model, options["dtype"])
     return HuggingFaceClassifier(model, tokenizer, activation, _get_name(model), most, **options)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from textsobol.errors import BlackBoxError
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
-from textsobol.outputs import compute_score_tensor
+from textsobol.outputs import compute_score_tensor, compute_scores
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
@@ -82,6 +82,24 @@ class MaskedTextModel(MaskedClassifier):
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """Different masks can give the same text: without either "very" of "very very good"."""
         return [self._prepared.key(each) for each in given]
+
+    def measure_precision(self) -> float | None:
+        """Largest difference of log-odds between the chosen dtype and the model as given.
+
+        Of the whole text and three random masks, with the labels that are analysed. ``None`` if
+        the model runs as it was given, or one of the two gives no finite numbers.
+        """
+        reference = self._prepared.reference
+        if reference is None:
+            return None
+        masks = np.random.default_rng(0).random((4, self.n_features)) < 0.5
+        masks[0] = True
+        given = self.inputs(masks)
+        outputs = [run(given, lambda _: None).outputs for run in (self.engine, reference)]
+        if not np.isfinite(outputs).all():
+            return None
+        chosen, own = (compute_scores(o, self._activation, "logit", self._chosen) for o in outputs)
+        return float(f"{np.abs(chosen - own).max():.3g}")
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the token embeddings, for transformers models."""
