@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from textsobol.errors import BlackBoxError
+from textsobol.errors import BlackBoxError, GatesError
 from textsobol.ledger import Ledger, hash_masks
 from textsobol.steps import (
     Ask,
@@ -87,22 +87,17 @@ def _answer_gates(asked: AskGates, tick: Tick) -> Floats:
     ledger, n_rows = asked.model.ledger, len(asked.gates)
     cost = n_rows * asked.model.passes_per_gates(is_decision=asked.is_decision)
     _check_budget(ledger, more=cost)
+    mask = asked.gates[0] > 0
     try:
         slopes = asked.model.slopes(asked.gates, is_decision=asked.is_decision)
-    except BlackBoxError:
-        raise
     except Exception as error:
-        failure = BlackBoxError(
-            f"the gradients of the classifier failed: {type(error).__name__}: {error}",
-            asked.gates[0] > 0,
-        )
-        raise asked.model.name_error(failure) from error
+        said = f"the gradients of the classifier failed: {type(error).__name__}: {error}"
+        raise GatesError(said, mask) from error
     if not np.isfinite(slopes).all():
-        failure = BlackBoxError("the classifier's gradients are not finite", asked.gates[0] > 0)
-        raise asked.model.name_error(failure)
+        raise GatesError("the classifier's gradients are not finite", mask)
     ledger.gate_passes += cost
     ledger.cost.gates += n_rows
-    tick(n_rows)
+    tick(cost)
     return slopes
 
 

@@ -5,6 +5,7 @@ These errors show while a model runs:
 
     TextsobolError
     ├── BlackBoxError             the model raised, or returned something that is not a score
+    │   └── GatesError            its gradients did; forward passes are tried instead
     ├── RemoteError               a remote model did not answer
     │   └── CacheError            its cache cannot be read or written
     └── WrongAnswerError          a remote model's answer has no scores
@@ -35,6 +36,7 @@ __all__ = [
     "CacheError",
     "ConstantScoreWarning",
     "DamagedFileWarning",
+    "GatesError",
     "LabelMismatchError",
     "RemoteError",
     "SlowDtypeWarning",
@@ -62,6 +64,10 @@ class BlackBoxError(TextsobolError, RuntimeError):
     def __init__(self, message: str, mask: Array) -> None:
         super().__init__(message)
         self.mask = mask
+
+
+class GatesError(BlackBoxError):
+    """The gradients of the model failed, or are not finite."""
 
 
 class RemoteError(TextsobolError, RuntimeError):

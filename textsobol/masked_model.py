@@ -15,7 +15,7 @@ from textsobol.ledger import Cost, Ledger
 from textsobol.methods.contract import Decision, Differentiable, Problem
 from textsobol.outputs import compute_probabilities, compute_scores
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.steps import Ask, Engine, Steps
+from textsobol.steps import PASSES_PER_GATES, Ask, Engine, Steps
 
 
 class MaskedClassifier:
@@ -72,10 +72,11 @@ class MaskedClassifier:
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """A forward pass, and for every backward pass about two more."""
         if is_decision:
-            return 3
+            return PASSES_PER_GATES
         is_softmax = self._activation == "softmax" and self._score != "output"
         are_opposite = is_softmax and len(self.probabilities) == 2
-        return 1 + 2 * (1 if are_opposite else len(self._chosen))
+        n_backward = 1 if are_opposite else len(self._chosen)
+        return PASSES_PER_GATES + (PASSES_PER_GATES - 1) * (n_backward - 1)
 
     def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
         """Derivatives of the analysed scores with respect to all gates; see `steps.AskGates`."""

@@ -22,6 +22,7 @@ T = TypeVar("T")
 Steps = Generator[Any, Any, T]
 Tick = Callable[[int], None]
 
+PASSES_PER_GATES = 3  # what a row of gates costs: a forward pass, and a backward pass for one label
 PIECE_CELLS = 2**20  # most cells (masks x features) of one request
 
 
@@ -152,9 +153,15 @@ def relay(steps: Steps[T], answer: Callable[[Any], Steps[Any]]) -> Steps[T]:
         answer: from a yielded value to a generator that returns what ``steps`` is sent.
     """
     sent: Any = None
+    failure: Exception | None = None
     try:
         while True:
-            sent = yield from answer(steps.send(sent))
+            asked = steps.send(sent) if failure is None else steps.throw(failure)
+            sent = failure = None
+            try:
+                sent = yield from answer(asked)
+            except Exception as error:  # for the wrapped generator to handle, or to pass on
+                failure = error
     except StopIteration as end:
         result: T = end.value
         return result

@@ -97,3 +97,20 @@ def test_a_thorough_screening_finds_features_that_one_mask_can_hide(
     )
     units = run_with(score, steps)
     assert np.bincount(units)[units[[123, 377]]].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("places", [(10, 40, 77), (12, 133, 251)])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_thorough_screening_looks_again_where_nothing_was_seen(
+    places: tuple[int, ...], seed: int
+) -> None:
+    """Three features that only matter together: most base masks hide all three."""
+
+    def score(masks: Array) -> Floats:
+        return np.asarray(masks[:, list(places)].all(axis=1), dtype=float)
+
+    steps = choose_units(
+        build_hierarchy(300), passes=800, max_units=110, keep_rate=0.5, seed=seed, is_thorough=True
+    )
+    sizes = np.bincount(units := run_with(score, steps))
+    assert (sizes[units[list(places)]] == 1).sum() >= 2

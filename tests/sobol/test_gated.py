@@ -10,7 +10,8 @@ from textsobol.driver import run
 from textsobol.methods.contract import Problem
 from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
-from textsobol.sobol.gated import GatedScores, choose_leaders, draw_flips
+from textsobol.sobol.flip_sample import draw_flips, rank_features
+from textsobol.sobol.gated import GatedScores
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
 from textsobol.steps import Steps
 
@@ -23,7 +24,10 @@ def scores_of(game: GatedGame, plan: GatedPlan = PLAN, *, seed: int = 0) -> Gate
     def steps() -> Steps[GatedScores]:
         asked = ask_gates(game.n_features, plan, keep=0.5, design="random", seed=seed)
         base = yield from problem.serve(asked)
-        return base.scores if not plan.n_leaders else (yield from problem.serve(flip_leaders(base)))
+        if not plan.n_leaders:
+            return base.scores
+        leaders = base.order[: plan.n_leaders]
+        return (yield from problem.serve(flip_leaders(base.scores, leaders)))
 
     return run(steps())
 
@@ -134,7 +138,7 @@ def test_a_contrast_is_the_result_of_the_difference_of_scores() -> None:
 
 def test_every_feature_can_be_drawn_and_chances_are_those_of_the_draws() -> None:
     sizes = np.array([9.0, 8.0, 3.0, 1.0, 0.1, 0.0])[:, None]
-    leaders = choose_leaders(sizes, 2)
+    leaders = rank_features(sizes)[:2]
     n_drawn = np.zeros((4, 6))
     for seed in range(3000):
         is_drawn, chances = draw_flips(sizes, leaders, 4, 2, seed)
@@ -144,11 +148,60 @@ def test_every_feature_can_be_drawn_and_chances_are_those_of_the_draws() -> None
     np.testing.assert_allclose(n_drawn / 3000, chances, atol=0.03)
 
 
-def test_a_score_of_other_masks_cannot_be_computed() -> None:
-    scores = scores_of(additive(np.arange(1.0, 13.0)))
+def test_another_score_is_measured_on_the_same_masks() -> None:
+    game = additive(np.array([[3.0, 1.0], [-2.0, 2.0], [1.0, -3.0], *[[0.1, 0.2]] * 9]))
+    scores = scores_of(game)
+    other = scores.score_again(lambda masks: game.score(masks)[:, 1:])
+    leading = scores.is_leading
+    np.testing.assert_allclose(other.differences[:, leading, 0], scores.differences[:, leading, 1])
+    np.testing.assert_allclose(other.f_base[:, 0], scores.f_base[:, 1])
 
-    def other(masks: Array) -> Floats:
-        return masks.sum(axis=1, keepdims=True).astype(float)
 
-    with pytest.raises(ValueError, match="cannot be computed for another score"):
-        scores.score_again(other)
+def test_leaders_are_not_chosen_by_what_is_measured() -> None:
+    """Sixty features of equal weight, in threes: who leads is chance, and must not look large."""
+    triples = np.arange(60).reshape(20, 3)
+
+    def score(masks: Array) -> Floats:
+        return masks[:, triples].all(axis=2).sum(axis=1, keepdims=True).astype(float)
+
+    def slopes(gates: Floats) -> Floats:
+        found = np.empty((*gates.shape, 1))
+        for triple in triples:
+            for feature in triple:
+                others = [other for other in triple if other != feature]
+                found[:, feature, 0] = gates[:, others].prod(axis=1)
+        return found
+
+    means = []
+    for seed in range(60):
+        scores = scores_of(GatedGame(60, score, slopes), GatedPlan(12, 16, 8), seed=seed)
+        means.append(scores.differences[:, scores.is_leading].mean())
+    z = (np.mean(means) - 0.25) / (np.std(means, ddof=1) / np.sqrt(len(means)))
+    assert abs(z) < 3.5
+
+
+@pytest.mark.parametrize("keep", [0.2, 0.5, 0.8])
+def test_intervals_of_predictions_hold_the_truth(keep: float) -> None:
+    rng = np.random.default_rng(2)
+    weights = rng.normal(size=40) * np.exp(rng.normal(size=40))
+    truth = weights**2 / (weights**2).sum()
+    held: dict[str, list[float]] = {"total": [], "effect": []}
+    for seed in range(25):
+        game = additive(weights, noise=0.5, seed=seed)
+        problem = Problem(game.model(), lambda outputs: outputs, n_labels=1)
+        plan = GatedPlan(8, 0, 16)
+        asked = ask_gates(40, plan, keep=keep, design="latin", seed=seed)
+        base = run(problem.serve(asked))
+        found = make_indices(base.scores, design="latin", seed=seed, sign="mean")
+        for name, wanted in (("total", truth), ("effect", weights)):
+            low, high = found.interval(of=name)
+            held[name].append(float(((low[:, 0] <= wanted) & (wanted <= high[:, 0])).mean()))
+    assert np.mean(held["total"]) > 0.93
+    assert np.mean(held["effect"]) > 0.9
+
+
+def test_ranks_of_measured_and_predicted_features_are_comparable() -> None:
+    weights = np.array([0.15, 0.10, 0.05, *[0.01] * 17])
+    found = indices_of(additive(weights), GatedPlan(12, 2, 8))
+    for by in ("first", "total", "effect"):
+        assert found.rank_stability(3, by=by)[:3, 0].min() > 0.9, by

@@ -38,6 +38,7 @@ def moderated(total: Floats, total_error: Floats) -> Moderated:
         additive_error=zeros,
         variance_error=zeros,
         interacting_error=zeros,
+        assumed=zeros,
     )
 
 

@@ -18,7 +18,7 @@ from textsobol.cli.output import (
     report_warnings,
     silence_transformers,
 )
-from textsobol.methods import METHODS, Sobol
+from textsobol.methods import PICTURE_METHODS, Sobol
 
 _PLOTS = (".png", ".svg", ".pdf")
 _NUMBERS = (".npz", ".json")
@@ -48,7 +48,7 @@ def image(
         ),
     ] = None,
     target: Target = None,
-    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "sobol",
+    method: Annotated[str, typer.Option(help=f"{', '.join(PICTURE_METHODS)}.")] = "sobol",
     sobol: Annotated[Sobol, LeaveOut(("keep", "interactions", "path", "stable_top", "precision"))],
     grid: Annotated[int, typer.Option(help="Number of cells down and across.")] = 11,
     budget: Annotated[

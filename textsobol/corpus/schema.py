@@ -21,7 +21,7 @@ from textsobol.text.serialise import SCHEMA
 if TYPE_CHECKING:
     import pyarrow
 
-_COUNTS = ("rows", "distinct", "forwarded")
+_COUNTS = ("rows", "distinct", "forwarded", "gates")
 _REQUIRED = (
     "text", "prediction", "target", "probabilities", "words", "pairs", "sums", "advised", "cost",
     "settings",
@@ -146,8 +146,11 @@ def check_table(schema: pyarrow.Schema) -> None:
     """Raise an error if a table has not the columns of explanations."""
     if not schema.equals(_arrow_schema()):
         known = set(_arrow_schema())
-        other = next((field.name for field in schema if field not in known), "another order")
-        raise ValueError(f"its columns are not those of explanations, such as {other!r}")
+        other = next((field.name for field in schema if field not in known), "their order")
+        raise ValueError(
+            f"its columns are not those that this version writes, such as {other!r}: a job of an "
+            f"earlier version must be run again"
+        )
 
 
 def _convert_path(

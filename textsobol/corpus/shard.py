@@ -13,6 +13,7 @@ from textsobol.corpus.schema import make_row, make_table
 from textsobol.corpus.source import Item, Plan
 from textsobol.driver import run_together
 from textsobol.errors import TextsobolWarning
+from textsobol.methods.sobol_run import MOST_USUAL_PASSES
 from textsobol.provenance import digest_of
 from textsobol.redaction import Redaction
 from textsobol.render.printable import replace_controls
@@ -49,7 +50,7 @@ class Job:
 
     def estimate_passes(self, item: Item) -> int:
         """Approximate number of forward passes for a text."""
-        return self.settings.get("budget") or default_budget(item.n_words)
+        return self.settings.get("budget") or min(default_budget(item.n_words), MOST_USUAL_PASSES)
 
     def estimate_work(self, item: Item) -> int:
         """Forward passes times words; without a budget, both grow with the length of the text."""

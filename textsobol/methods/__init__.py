@@ -18,6 +18,7 @@ from textsobol.methods.sobol import Sobol
 
 __all__ = [
     "METHODS",
+    "PICTURE_METHODS",
     "TEXT_METHODS",
     "Attribution",
     "Differentiable",
@@ -52,6 +53,7 @@ METHODS: dict[str, Method] = {
 }  # fmt: skip
 """The methods with their default options."""
 
+PICTURE_METHODS = [name for name in METHODS if name != GateGradients.name]
 TEXT_METHODS = [name for name, method in METHODS.items() if not method.is_for_pictures]
 
 

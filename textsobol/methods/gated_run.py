@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 # benchmarks/gates/NOTES.md says how these numbers were chosen.
 MOST_GATED_PASSES = 449  # of a text, whatever its length
-_BASE_MASKS, _MOST_BASE_MASKS = 12, 32
+LEAST_KEEP, MOST_KEEP = 0.2, 0.8  # further out, gates were not tried
 BLOCK = 4  # base masks of a balanced block
+_BASE_MASKS, _MOST_BASE_MASKS = 12, 32
 _LEAST_LEADERS, _MANY_LEADERS = 4, 60
-_MOST_LEADING = 2 / 3  # of the features; else all of them are flipped, without gates
 _SAMPLED = 24  # flips of other features
 _PATH_PART = 0.45  # of the passes go to the path, at most
 _MOST_TO_PROPOSE = 8  # what a row of gates may cost, in forward passes, to propose deletions
@@ -41,7 +41,7 @@ class GatedBudget(NamedTuple):
 def divide_gated(
     left: int, n_features: int, *, passes_per_gates: int, has_path: bool
 ) -> GatedBudget | None:
-    """Divide a budget if gates pay: if a third of the features or more would not be flipped.
+    """Divide a budget if gates pay: if it does not buy eight base masks with flips of all features.
 
     Args:
         left: forward passes, after the whole input.
@@ -55,27 +55,26 @@ def divide_gated(
     Example:
         >>> divide_gated(448, 230, passes_per_gates=3, has_path=True)
         GatedBudget(plan=GatedPlan(n_base=12, n_leaders=16, n_sampled=24), path=152, flip=24)
-        >>> divide_gated(448, 20, passes_per_gates=3, has_path=True)
+        >>> divide_gated(448, 30, passes_per_gates=3, has_path=True)
     """
     path = flip = 0
     if has_path:
-        complete = count_gated_path_passes(n_features)
         flip = min(_FLIP_PASSES, left // 16)
-        path = min(complete, int(_PATH_PART * left) - flip)
-    n_base = _BASE_MASKS
-    rest = left - path - flip - _SAMPLED
-
-    def count_leaders() -> int:
-        return rest // n_base - 1 - passes_per_gates
-
-    if count_leaders() < _LEAST_LEADERS:
-        n_base = LEAST_BASE_MASKS
-    while count_leaders() > _MANY_LEADERS and n_base < _MOST_BASE_MASKS:
-        n_base += BLOCK
-    n_leaders = count_leaders()
-    if n_leaders < _LEAST_LEADERS or n_leaders > _MOST_LEADING * n_features:
+        path = min(count_gated_path_passes(n_features), int(_PATH_PART * left) - flip)
+    rest = left - path - flip
+    if rest >= LEAST_BASE_MASKS * (n_features + 1):
         return None
-    return GatedBudget(GatedPlan(n_base, n_leaders, _SAMPLED), path, flip)
+
+    def plan(n_base: int) -> GatedPlan:
+        n_leaders = (rest - _SAMPLED) // n_base - 1 - passes_per_gates
+        return GatedPlan(n_base, min(n_leaders, n_features), _SAMPLED)
+
+    found = plan(_BASE_MASKS)
+    if found.n_leaders < _LEAST_LEADERS:
+        found = plan(LEAST_BASE_MASKS)
+    while found.n_leaders > _MANY_LEADERS and found.n_base < _MOST_BASE_MASKS:
+        found = plan(found.n_base + BLOCK)
+    return None if found.n_leaders < _LEAST_LEADERS else GatedBudget(found, path, flip)
 
 
 @dataclass(frozen=True)
@@ -85,77 +84,84 @@ class GatedRun:
     Attributes:
         method: the options.
         problem: what to explain; its model has gates.
-        budget: how the passes are divided.
+        divided: how the passes are divided.
+        budget: in masks.
         seed: of the design.
     """
 
     method: Sobol
     problem: Problem
-    budget: GatedBudget
+    divided: GatedBudget
+    budget: int
     seed: int
 
     def run(self) -> Steps[Attribution]:
         """Derivatives, flips, path; yields what is found on the way."""
-        method, problem = self.method, self.problem
-        design = method.design or "latin"
-        assert method.keep is not None
-
-        def attribute(scores: GatedScores, path: FoundPath | None = None) -> Attribution:
-            indices = make_indices(scores, design=design, seed=self.seed, sign=method.sign)
-            return make_gated_attribution(
-                problem, scores, indices, is_signed=method.sign is not None, path=path
-            )
-
+        problem, plan = self.problem, self.divided.plan
+        assert self.method.keep is not None
         asking = ask_gates(
-            problem.n_features, self.budget.plan, keep=method.keep, design=design, seed=self.seed
+            problem.n_features, plan, keep=self.method.keep, design=self._design, seed=self.seed
         )
         base = yield from problem.serve(asking)
         if problem.is_streamed:
-            yield attribute(base.scores)
-        scores = yield from problem.serve(flip_leaders(base))
-        found = attribute(scores)
-        if not self.budget.path:
+            yield self._attribute(base.scores)
+        flipping = flip_leaders(base.scores, base.order[: plan.n_leaders])
+        scores = yield from problem.serve(flipping)
+        found = self._attribute(scores)
+        if not self.divided.path:
             return found
         yield found
+        path = yield from self._find_path(found)
+        # What the path has left buys more leaders.
+        n_more = (self.budget - problem.n_spent) // plan.n_base
+        if n_more > 0:
+            leaders = base.order[: plan.n_leaders + n_more]
+            scores = yield from problem.serve(flip_leaders(scores, leaders))
+        return replace(self._attribute(scores), path=path)
+
+    @property
+    def _design(self) -> str:
+        return self.method.design or "latin"
+
+    def _attribute(self, scores: GatedScores) -> Attribution:
+        indices = make_indices(scores, design=self._design, seed=self.seed, sign=self.method.sign)
+        return make_gated_attribution(
+            self.problem, scores, indices, is_signed=self.method.sign is not None
+        )
+
+    def _find_path(self, found: Attribution) -> Steps[FoundPath]:
+        problem = self.problem
         assert found.indices is not None
         search = find_path(
-            problem, np.arange(problem.n_features), found.indices, passes=self.budget.path,
-            for_flip=self.budget.flip,
+            problem, np.arange(problem.n_features), found.indices, passes=self.divided.path,
+            for_flip=self.divided.flip,
             uses_gates=problem.model.passes_per_gates(is_decision=True) <= _MOST_TO_PROPOSE,
         )  # fmt: skip
-        path = yield from map_results(search, lambda path: replace(found, path=path))
-        n_distinct = problem.n_scored
-        return replace(found, path=path, mask_counts=(n_distinct, n_distinct))
+        return map_results(search, lambda path: replace(found, path=path))
 
 
 def make_gated_attribution(
-    problem: Problem,
-    scores: GatedScores,
-    indices: SobolIndices,
-    *,
-    is_signed: bool = True,
-    path: FoundPath | None = None,
+    problem: Problem, scores: GatedScores, indices: SobolIndices, *, is_signed: bool = True
 ) -> Attribution:
     """What was found with gates."""
     is_screened = ~scores.is_leading
+    n_distinct = problem.n_scored
     settings: dict[str, Any] = {
-        "estimator": "flip" if scores.is_leading.any() else "gates",
+        "estimator": "gates" if is_screened.all() else "flip",
         "gates": True,
         "design": indices.settings.design,
         "keep": scores.keep,
         "base_masks": len(scores.base),
         "leader_masks": 0,
         "leaders": int(scores.is_leading.sum()),
-        "sampled_flips": int(np.count_nonzero(~np.isnan(scores.differences[:, is_screened, 0]))),
+        "sampled_flips": int(scores.is_flipped[:, is_screened].sum()),
         "sign": indices.settings.sign,
     }
-    n_distinct = problem.n_scored
     return Attribution(
         indices.signed,
         is_signed=is_signed,
         settings=settings,
         indices=indices,
         mask_counts=(n_distinct, n_distinct),
-        path=path,
         is_screened=is_screened,
     )

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
-from textsobol.methods.gated_run import BLOCK, make_gated_attribution
-from textsobol.methods.method import Method, Scale, check_keep
+from textsobol.methods.gated_run import (
+    BLOCK,
+    LEAST_KEEP,
+    MOST_KEEP,
+    make_gated_attribution,
+)
+from textsobol.methods.method import Method, Scale
 from textsobol.methods.sobol import Sobol
 from textsobol.sobol.checks import check_least
+from textsobol.sobol.config import MOST_EXACT_FEATURES
 from textsobol.sobol.gated import LEAST_BASE_MASKS
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, make_indices
-from textsobol.steps import Steps
+from textsobol.steps import PASSES_PER_GATES, Steps
 
 _MOST_BASE_MASKS = 64
 
 
 @dataclass(frozen=True)
 class GateGradients(Method):
-    """Estimates of the scores of `Sobol`, from one backward pass per base mask.
+    """Estimates of the scores of `Sobol`, from a few backward passes.
 
-    Derivatives at every base mask say what each of its flips would do; a few flips that are really
+    Derivatives at random masks say about how much each word matters; a few flips that are really
     scored set the scale. The cost does not grow with the number of words. All scores are
-    predictions, with wide intervals; `Sobol` measures. A model without gates is analysed by
-    `Sobol` with the same number of forward passes; the setting ``gates`` says which was done.
+    predictions, with wide intervals; `Sobol` measures. A model without gates, and a text of so few
+    words that all masks cost less, is analysed by `Sobol` with the same budget; the setting
+    ``gates`` says which was done.
 
     Attributes:
-        base_masks: number of base masks, at least 8; a larger budget buys more.
-        flips: number of flips that are scored.
-        keep: probability that a word is present in a mask.
+        base_masks: number of base masks, and of other masks with derivatives, at least 8; a larger
+            budget buys more.
+        flips: number of flips that are scored; a larger budget buys more.
+        keep: probability that a word is present in a mask, from 0.2 to 0.8.
     """
 
     base_masks: int = 8
@@ -41,7 +50,11 @@ class GateGradients(Method):
     has_shares = True
 
     def __post_init__(self) -> None:
-        check_keep(self.keep)
+        if not LEAST_KEEP <= self.keep <= MOST_KEEP:
+            raise ValueError(
+                f"keep={self.keep}: must lie between {LEAST_KEEP} and {MOST_KEEP}; "
+                f"method=Sobol(keep={self.keep}) takes other keep rates"
+            )
         check_least("base_masks", self.base_masks, LEAST_BASE_MASKS)
         check_least("flips", self.flips, 1)
 
@@ -55,8 +68,8 @@ class GateGradients(Method):
         raise ValueError(f"method={self.name!r} explains texts only")
 
     def least_masks(self, n_features: int) -> int:
-        """Base masks, their derivatives for one label, and flips."""
-        return 1 + GatedPlan(self.base_masks, 0, self.flips).passes(3)
+        """Base masks, derivatives for one label, and flips."""
+        return self._count_passes(PASSES_PER_GATES)
 
     def natural_masks(self, n_features: int) -> int:
         """The same: more is not needed for an approximate answer."""
@@ -65,10 +78,10 @@ class GateGradients(Method):
     def choose_budget(self, budget: int | None, scale: Scale) -> int | None:
         """See `Method.choose_budget`; a model without gates may take any budget."""
         if scale.passes_per_gates is None:
-            fallback = self._fallback
-            usual = min(scale.usual, self.least_masks(scale.n_features))
-            return fallback.choose_budget(budget, replace(scale, usual=usual))
-        least = 1 + GatedPlan(self.base_masks, 0, self.flips).passes(scale.passes_per_gates)
+            if budget is None:
+                return scale.passes * self._count_passes(PASSES_PER_GATES)
+            return self._fallback.choose_budget(budget, scale)
+        least = self._count_passes(scale.passes_per_gates)
         if budget is not None and budget < least:
             raise ValueError(
                 f"budget={budget}: {self.title} need at least {least} forward passes, whatever "
@@ -76,27 +89,37 @@ class GateGradients(Method):
             )
         return budget or least
 
-    @property
-    def _fallback(self) -> Sobol:
-        return Sobol(keep=self.keep, path=False, gates=False)
-
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
-        n_left = None if budget is None else budget - problem.n_spent
-        is_exact = n_left is not None and 2 ** min(problem.n_features, 60) <= n_left + 1
-        if is_exact or not problem.model.takes_gates:
-            found = yield from self._fallback.attribute(problem, budget=budget, seed=seed)
-            return replace(found, settings={**found.settings, "gates": False})
-        plan = self._plan(budget, problem)
+        d, left = problem.n_features, None if budget is None else budget - problem.n_spent
+        is_exact = left is not None and d <= MOST_EXACT_FEATURES and 2**d <= left + 1
+        if problem.model.takes_gates and not is_exact:
+            try:
+                return (yield from self._predict(problem, left, seed))
+            except GatesError:
+                pass  # forward passes may do where gradients do not
+        found = yield from self._fallback.attribute(problem, budget=budget, seed=seed)
+        return replace(found, settings={**found.settings, "gates": False})
+
+    def _predict(self, problem: Problem, left: int | None, seed: int) -> Steps[Attribution]:
+        plan = self._plan(left, problem.model.passes_per_gates())
         steps = ask_gates(problem.n_features, plan, keep=self.keep, design="latin", seed=seed)
         base = yield from problem.serve(steps)
         indices = make_indices(base.scores, design="latin", seed=seed, sign="mean")
         return make_gated_attribution(problem, base.scores, indices)
 
-    def _plan(self, budget: int | None, problem: Problem) -> GatedPlan:
-        n_base = self.base_masks
-        if budget is not None:
-            per_base = 1 + problem.model.passes_per_gates()
-            affordable = (budget - problem.n_spent - self.flips) // per_base
-            n_base = max(n_base, min(_MOST_BASE_MASKS, affordable - affordable % BLOCK))
-        return GatedPlan(n_base, 0, self.flips)
+    @property
+    def _fallback(self) -> Sobol:
+        return Sobol(keep=self.keep, path=False, gates=False)
+
+    def _count_passes(self, passes_per_gates: int) -> int:
+        return 1 + GatedPlan(self.base_masks, 0, self.flips).passes(passes_per_gates)
+
+    def _plan(self, left: int | None, passes_per_gates: int) -> GatedPlan:
+        """The least plan, or as many times of it as the budget buys."""
+        plan = GatedPlan(self.base_masks, 0, self.flips)
+        if left is None:
+            return plan
+        n_base = int(self.base_masks * left / plan.passes(passes_per_gates))
+        n_base = max(self.base_masks, min(_MOST_BASE_MASKS, n_base - n_base % BLOCK))
+        return GatedPlan(n_base, 0, self.flips * n_base // self.base_masks)

@@ -11,9 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
 from textsobol.methods.division import Wanted, check_sobol_budget, count_pairs
-from textsobol.methods.gated_run import MOST_GATED_PASSES, GatedBudget, GatedRun, divide_gated
+from textsobol.methods.gated_run import (
+    LEAST_KEEP,
+    MOST_GATED_PASSES,
+    MOST_KEEP,
+    GatedBudget,
+    GatedRun,
+    divide_gated,
+)
 from textsobol.methods.method import Method, Scale, check_keep
 from textsobol.methods.sobol_run import (
     MOST_UNSCREENED,
@@ -22,7 +30,7 @@ from textsobol.methods.sobol_run import (
     choose_screened_units,
     warn_if_constant,
 )
-from textsobol.sobol.config import make_config
+from textsobol.sobol.config import MOST_EXACT_FEATURES, make_config
 from textsobol.steps import Steps
 
 _PICTURE_BASE_MASKS = 32  # the paper's: 3,936 forward passes on its grid
@@ -113,7 +121,7 @@ class Sobol(Method):
     def _choose_usual(self, scale: Scale, n_pairs: int) -> int:
         """Masks without a budget. A long text is screened, so that its cost is not quadratic."""
         usual, d = scale.usual, scale.n_features
-        if self._gates_pay(MOST_GATED_PASSES, scale):
+        if self._divide_gated(MOST_GATED_PASSES - 1, d, scale.passes_per_gates, has_path=True):
             return min(usual, MOST_GATED_PASSES)
         if scale.has_groups and self.estimator == "auto" and not n_pairs and d > MOST_UNSCREENED:
             return min(usual, MOST_USUAL_PASSES)
@@ -126,29 +134,38 @@ class Sobol(Method):
         """Whether the options allow gates."""
         is_usual = self.estimator == "auto" and self.sign != "occlusion" and not self.interactions
         has_own = self.base_masks is not None or self.precision is not None
-        return self.gates and is_usual and not has_own and self.keep is not None
+        is_near = self.keep is not None and LEAST_KEEP <= self.keep <= MOST_KEEP
+        return self.gates and is_usual and is_near and not has_own
 
-    def _gates_pay(self, budget: int, scale: Scale) -> bool:
-        per_gates = scale.passes_per_gates
-        if per_gates is None or not self.may_use_gates:
-            return False
-        divided = divide_gated(
-            budget - 1, scale.n_features, passes_per_gates=per_gates, has_path=self.path
+    def _divide_gated(
+        self, left: int, n_features: int, passes_per_gates: int | None, *, has_path: bool
+    ) -> GatedBudget | None:
+        """How a budget is divided if gates are used."""
+        is_exact = n_features <= MOST_EXACT_FEATURES and 2**n_features <= left + 1
+        if passes_per_gates is None or not self.may_use_gates or is_exact:
+            return None
+        return divide_gated(
+            left, n_features, passes_per_gates=passes_per_gates, has_path=self.path and has_path
         )
-        return divided is not None
 
-    def _divide_gated(self, problem: Problem, budget: int | None) -> GatedBudget | None:
+    def _attribute_with_gates(
+        self, problem: Problem, budget: int | None, seed: int
+    ) -> Steps[Attribution | None]:
+        """What is found with gates, if they are used."""
         if budget is None or not self.may_use_gates or not problem.model.takes_gates:
             return None
-        left = budget - problem.n_spent
-        if problem.n_features < 20 and 2**problem.n_features <= left + 1:
-            return None  # all masks
-        return divide_gated(
-            left,
+        divided = self._divide_gated(
+            budget - problem.n_spent,
             problem.n_features,
-            passes_per_gates=problem.model.passes_per_gates(),
-            has_path=self.path and problem.decision is not None,
+            problem.model.passes_per_gates(),
+            has_path=problem.decision is not None,
         )
+        if divided is None:
+            return None
+        found = yield from GatedRun(self, problem, divided, budget, seed).run()
+        assert found.indices is not None
+        warn_if_constant(found.indices, found.path)
+        return found
 
     def expected_masks(self, n_features: int) -> int:
         """The masks of all base masks."""
@@ -173,15 +190,15 @@ class Sobol(Method):
         If the budget is too small to flip every feature once, screening first merges features into
         units; see `textsobol.search.screening`.
         """
-        divided = self._divide_gated(problem, budget)
-        if divided is not None:
-            found = yield from GatedRun(self, problem, divided, seed).run()
-            assert found.indices is not None
-            warn_if_constant(found.indices, found.path)
+        try:
+            found = yield from self._attribute_with_gates(problem, budget, seed)
+        except GatesError:
+            found = None  # forward passes may do where gradients do not
+        if found is not None:
             return found
         units = np.arange(problem.n_features)
-        if budget is not None and self.keep and self.estimator == "auto" and not self.interactions:
-            units = yield from choose_screened_units(problem, budget, self.wanted, self.keep, seed)
+        if budget is not None and self.estimator == "auto" and not self.interactions:
+            units = yield from choose_screened_units(self, problem, budget, seed)
         run = SobolRun(self, problem, budget, seed, units)
         if problem.is_streamed:
             yield from run.stream()
@@ -192,5 +209,5 @@ class Sobol(Method):
             path = yield from run.search_path(indices)
             indices = yield from run.use_rest(indices)
         indices, made = yield from run.estimate_pairs(indices)
-        warn_if_constant(indices, path)
+        warn_if_constant(indices, path, is_grouped=run.n_units < problem.n_features)
         return run.make_attribution(indices, path, **made)

@@ -13,7 +13,6 @@ from textsobol.methods.contract import Attribution, FoundPath, Problem
 from textsobol.methods.division import (
     MOST_BASE_MASKS_OF_PAIRS,
     Division,
-    Wanted,
     count_pairs,
     divide,
 )
@@ -212,31 +211,37 @@ def _with_pairs(
 
 
 def choose_screened_units(
-    problem: Problem, budget: int, wanted: Wanted, keep: float, seed: int
+    method: Sobol, problem: Problem, budget: int, seed: int
 ) -> Steps[Integers]:
-    """Merge features into units, so that one base mask with its flips fits the budget."""
-    is_long = problem.n_features > MOST_UNSCREENED
-    if is_long and (budget - 1) * _BASE_PART < _LEAST_BASE_MASKS * (1 + problem.n_features):
-        half = (budget - 1) // 2
-        levels = build_hierarchy(problem.n_features, problem.levels)
-        max_units = int(half * _BASE_PART) // _LEAST_BASE_MASKS - 1
-        if max_units >= _LEAST_UNITS:
-            steps = choose_units(
-                levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed,
-                is_thorough=True,
-            )  # fmt: skip
-            return (yield from problem.serve(steps))
-    if budget >= wanted.least_masks(problem.n_features):
-        return np.arange(problem.n_features)
+    """Merge features into units, so that base masks with their flips fit the budget.
+
+    In a long text several base masks must fit, so that there are intervals; else one is enough.
+    """
+    wanted, d = method.wanted, problem.n_features
     per_unit = 2 if wanted.sign == "occlusion" else 1
-    n_runs = max(1, (budget - 2) // per_unit)
-    if budget < _LEAST_TO_SCREEN or 2 * n_runs >= problem.n_features:
-        # Too few masks to screen, or enough for pairs of neighbours.
-        return np.arange(problem.n_features) * n_runs // problem.n_features
     half = (budget - 1) // 2
-    levels = build_hierarchy(problem.n_features, problem.levels)
-    max_units = (half - 1) // per_unit
-    steps = choose_units(levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed)
+    part = _BASE_PART if method.path and problem.decision is not None else 1.0
+    has_own = method.base_masks is not None or method.precision is not None
+    is_long = d > MOST_UNSCREENED and not has_own
+    max_units = (int(half * part) // _LEAST_BASE_MASKS - 1) // per_unit
+    is_thorough = (
+        is_long
+        and part * (budget - 1) < _LEAST_BASE_MASKS * (1 + per_unit * d)
+        and max_units >= _LEAST_UNITS
+    )
+    if not is_thorough:
+        if budget >= wanted.least_masks(d):
+            return np.arange(d)
+        n_runs = max(1, (budget - 2) // per_unit)
+        if budget < _LEAST_TO_SCREEN or 2 * n_runs >= d:
+            # Too few masks to screen, or enough for pairs of neighbours.
+            return np.arange(d) * n_runs // d
+        max_units = (half - 1) // per_unit
+    assert method.keep is not None
+    steps = choose_units(
+        build_hierarchy(d, problem.levels), passes=half, max_units=max_units,
+        keep_rate=method.keep, seed=seed, is_thorough=is_thorough,
+    )  # fmt: skip
     # For all labels: units must not depend on the target.
     return (yield from problem.serve(steps))
 
@@ -259,7 +264,15 @@ def _record_settings(indices: SobolIndices) -> dict[str, Any]:
     return settings
 
 
-def warn_if_constant(indices: SobolIndices, found_path: FoundPath | None) -> None:
+def warn_if_constant(
+    indices: SobolIndices, found_path: FoundPath | None, *, is_grouped: bool = False
+) -> None:
     """Warn if all scores are equal."""
     if not np.any(indices.variance) and not (found_path and found_path.order):
-        warn("the score is the same for every mask: all scores are 0", ConstantScoreWarning)
+        said = "the score is the same for every mask: all scores are 0"
+        if is_grouped:
+            said += (
+                "; words were masked as groups, and what cancels out within a group is missed. A "
+                "larger budget masks each word by itself"
+            )
+        warn(said, ConstantScoreWarning)

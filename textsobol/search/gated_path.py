@@ -12,14 +12,13 @@ import numpy as np
 from textsobol.search.path import DEPTH
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.masks import without_each
-from textsobol.steps import Gates, Steps
+from textsobol.steps import PASSES_PER_GATES, Gates, Steps
 
 # benchmarks/gates/NOTES.md says how these numbers were chosen.
 # Deletions that a step scores, and for how many steps: most at first, where most is to be won.
 _CANDIDATES = ((8, 6), (4, 8), (2, 6))
 _GATE = 0.5  # of the features left: between present and absent, to see further than one derivative
 _KEPT = 0.5  # of the promise of a feature whose deletion was scored at an earlier step
-_PER_GATES = 3  # forward passes: a forward and a backward pass
 _PLENTY = 2**31
 _ROUNDING = 1e-12  # of the largest promise
 
@@ -92,8 +91,8 @@ def count_gated_path_passes(n_features: int, depth: int = DEPTH) -> int:
         152
     """
     depth = min(depth, n_features)
-    planned = plan_candidates(depth, _PLENTY, _PER_GATES)
-    return sum(_PER_GATES + min(n, n_features - k) for k, n in enumerate(planned))
+    planned = plan_candidates(depth, _PLENTY, PASSES_PER_GATES)
+    return sum(PASSES_PER_GATES + min(n, n_features - k) for k, n in enumerate(planned))
 
 
 def plan_candidates(depth: int, passes: int, passes_per_gates: int) -> list[int]:

@@ -13,10 +13,12 @@ import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
+from textsobol.sobol.flip_sample import largest_fractions
 from textsobol.sobol.scores import round_constant
 from textsobol.steps import Steps
 
 MAX_PARTS = 8  # that a group is split into
+_MOST_LOOKS = 2  # second looks at groups that seemed to do nothing
 _LEAST_FRACTION = 1e-3  # of the squared effects, for a group to be split in a thorough screening
 
 
@@ -90,32 +92,43 @@ def choose_units(
     group_at = np.stack(levels)
     level_of = np.zeros(n_features, dtype=np.int64)
     effects_of: dict[tuple[int, int], Floats] = {}  # by level and group, of all labels
+    measured: set[tuple[int, int]] = set()  # and need not be measured again
     n_base = 2 if is_thorough else 1
+    n_measured = n_looks = 0
     parts_per_round = max(MAX_PARTS, passes // n_base // len(levels))
     while True:
         groups = group_at[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)
         unit_of = unit_of.reshape(-1)  # NumPy 2.0 gives another shape
         units = [(int(level), int(group)) for level, group in names.T]
-        new = [number for number, unit in enumerate(units) if unit not in effects_of]
+        new = [number for number, unit in enumerate(units) if unit not in measured]
         if n_base * (len(new) + 1) > passes:
             return unit_of
         effects = yield from _measure_effects(
-            unit_of, np.array(new), keep_rate=keep_rate, seed=seed + len(effects_of), n_base=n_base
+            unit_of, np.array(new), keep_rate=keep_rate, seed=seed + n_measured, n_base=n_base
         )
         for number, effect in zip(new, effects, strict=True):
-            effects_of[units[number]] = effect
+            # What was seen at any base mask counts: others may have hidden it.
+            effects_of[units[number]] = np.maximum(effect, effects_of.get(units[number], 0.0))
+        measured.update(units[number] for number in new)
         passes -= n_base * (len(new) + 1)
         n_units, n_new_parts = len(units), 0
-        fractions = _largest_fractions(np.stack([effects_of[unit] for unit in units]))
+        n_measured += len(new)
+        fractions = largest_fractions(np.stack([effects_of[unit] for unit in units]) ** 2)
+        is_closed = np.bincount(unit_of) > 1
+        # Opening what does nothing would use up the passes before single features are reached. Once
+        # nothing else is left to open, all groups are measured again, and the largest are opened.
+        least = _LEAST_FRACTION if is_thorough else -1.0
+        if is_thorough and not (is_closed & (fractions > least)).any():
+            if n_looks == _MOST_LOOKS:
+                return unit_of
+            n_looks, least, measured = n_looks + 1, -1.0, set()
         for number in np.argsort(-fractions, kind="stable").tolist():
             members = unit_of == number
             level, n_parts = _next_split(levels, units[number][0], members)
             n_then = n_units + n_parts - 1
             has_room = n_new_parts + n_parts <= parts_per_round and n_then <= max_units
-            # Opening what does nothing would use up the passes before single features are reached.
-            matters = not is_thorough or fractions[number] > _LEAST_FRACTION
-            if n_parts > 1 and has_room and matters:
+            if n_parts > 1 and has_room and fractions[number] > least:
                 level_of[members] = level
                 n_new_parts += n_parts
                 n_units = n_then
@@ -148,18 +161,6 @@ def _measure_effects(
     scores = (yield masks[:, unit_of]).reshape(len(masks), -1)
     scores = round_constant(scores).reshape(n_base, 1 + len(measured), -1)
     return np.asarray(np.sqrt(((scores[:, :1] - scores[:, 1:]) ** 2).mean(axis=0)))
-
-
-def _largest_fractions(effects: Floats) -> Floats:
-    """Each unit's fraction of the squared effects on a label; the largest over labels ``(units,)``.
-
-    Example:
-        >>> _largest_fractions(np.array([[3.0, 0.0], [1.0, 0.1], [0.0, 0.0]]))
-        array([0.9, 1. , 0. ])
-    """
-    squares = effects**2
-    in_all = squares.sum(axis=0)
-    return np.asarray((squares / np.where(in_all > 0, in_all, 1.0)).max(axis=1))
 
 
 def _intersect_groups(large: Integers, small: Integers) -> Integers:

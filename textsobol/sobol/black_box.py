@@ -11,7 +11,7 @@ from textsobol.errors import BlackBoxError
 from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, BlackBox, Floats
 from textsobol.sobol.masks import count_masks_per_piece
-from textsobol.steps import Forwarded, Tick
+from textsobol.steps import PASSES_PER_GATES, Forwarded, Tick
 
 _WANTED = "one score per mask, as an array of real numbers (masks,) or (masks, labels)"
 
@@ -55,7 +55,7 @@ class BlackBoxModel:
 
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """A forward and a backward pass, whatever they cost."""
-        return 3
+        return PASSES_PER_GATES
 
     def slopes(self, gates: Floats, *, is_decision: bool = False) -> Floats:
         """Derivatives of the scores; the decision is that on the first label."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from textsobol import __version__
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
-from textsobol.sobol.flip import flip_differences
-from textsobol.sobol.gated import (
-    ABSENT,
-    PRESENT,
-    GatedScores,
-    choose_leaders,
-    draw_flips,
-    guess_sizes,
-)
+from textsobol.sobol.flip_sample import draw_flips, rank_features
+from textsobol.sobol.gate_predictions import ABSENT, PRESENT, guess_sizes
+from textsobol.sobol.gated import GatedScores, enter_flips
+from textsobol.sobol.masks import flip_some
 from textsobol.sobol.result import Settings, SobolIndices, make_result
 from textsobol.sobol.scores import is_constant
 from textsobol.steps import Gates, Steps
@@ -28,8 +23,8 @@ class GatedPlan:
     """How much is asked of the black box.
 
     Attributes:
-        n_base: base masks; derivatives are taken at all of them.
-        n_leaders: features that are flipped in all base masks.
+        n_base: base masks; derivatives are taken at as many other masks.
+        n_leaders: features that are flipped at all base masks.
         n_sampled: flips of other features, to calibrate what the derivatives say of them.
     """
 
@@ -44,56 +39,68 @@ class GatedPlan:
 
 @dataclass(frozen=True)
 class GatedBase:
-    """Base masks with their scores and derivatives, and a sample of flips."""
+    """What is known before the leaders are flipped.
+
+    Attributes:
+        scores: derivatives, scores of base masks, and a sample of flips.
+        order: features in the order of how much they seem to matter; the first ones lead.
+    """
 
     scores: GatedScores
-    leaders: Integers
+    order: Integers
 
 
 def ask_gates(
     n_features: int, plan: GatedPlan, *, keep: float, design: str, seed: int
 ) -> Steps[GatedBase]:
-    """Ask for derivatives and scores of base masks, and for a sample of flips."""
-    base, blocks = Design(design, n_features, keep=keep, seed=seed).take(plan.n_base)
-    slopes = yield Gates(np.where(base, PRESENT, ABSENT))
-    sizes = guess_sizes(base, slopes)
-    leaders = choose_leaders(sizes, min(plan.n_leaders, n_features))
+    """Ask for derivatives, and for scores of base masks and of a sample of flips."""
+    masks, blocks = Design(design, n_features, keep=keep, seed=seed).take(2 * plan.n_base)
+    gate_masks, base = masks[: plan.n_base], masks[plan.n_base :]
+    slopes = yield Gates(np.where(gate_masks, PRESENT, ABSENT))
+    sizes = guess_sizes(gate_masks, slopes)
+    order = rank_features(sizes)
+    leaders = order[: plan.n_leaders]
     is_drawn, chances = draw_flips(sizes, leaders, len(base), plan.n_sampled, seed)
-    flips = _flip(base, is_drawn)
+    f_base, f_flips = yield from _score_flips(base, is_drawn)
+    differences = enter_flips(base, is_drawn, f_base, f_flips)
+    return GatedBase(
+        GatedScores(
+            gate_masks, slopes, base, blocks[plan.n_base :], keep, f_base, differences, chances
+        ),
+        order,
+    )
+
+
+def flip_leaders(scores: GatedScores, leaders: Integers) -> Steps[GatedScores]:
+    """Ask for all flips of the leaders, besides those that are known."""
+    is_new = np.zeros(scores.base.shape, dtype=bool)
+    is_new[:, leaders] = True
+    is_new &= ~scores.is_flipped
+    f_flips = (yield flip_some(scores.base, is_new)).reshape(int(is_new.sum()), -1)
+    found = enter_flips(scores.base, is_new, scores.f_base, f_flips)
+    differences = np.where(is_new[:, :, None], found, scores.differences)
+    return replace(scores, differences=differences)
+
+
+def _score_flips(base: Array, is_flipped: Array) -> Steps[tuple[Floats, Floats]]:
+    flips = flip_some(base, is_flipped)
     found = (yield np.concatenate([base, flips])).reshape(len(base) + len(flips), -1)
-    f_base = found[: len(base)]
-    differences = np.full(slopes.shape, np.nan)
-    _enter(differences, is_drawn, base, f_base, found[len(base) :])
-    scores = GatedScores(base, blocks, keep, f_base, slopes, differences, chances)
-    return GatedBase(scores, leaders)
-
-
-def flip_leaders(found: GatedBase) -> Steps[GatedScores]:
-    """Ask for all flips of the leaders."""
-    scores = found.scores
-    is_flipped = np.zeros(scores.base.shape, dtype=bool)
-    is_flipped[:, found.leaders] = True
-    flips = (yield _flip(scores.base, is_flipped)).reshape(int(is_flipped.sum()), -1)
-    differences = scores.differences.copy()
-    _enter(differences, is_flipped, scores.base, scores.f_base, flips)
-    return GatedScores(
-        scores.base, scores.blocks, scores.keep, scores.f_base, scores.slopes, differences,
-        scores.chances,
-    )  # fmt: skip
+    return found[: len(base)], found[len(base) :]
 
 
 def make_indices(scores: GatedScores, *, design: str, seed: int, sign: str | None) -> SobolIndices:
     """The result of what was asked."""
-    n_masks, n_features = scores.base.shape
-    n_flips = int(np.count_nonzero(~np.isnan(scores.differences[..., 0])))
+    n_base, n_features = scores.base.shape
+    n_masks = n_base + int(scores.is_flipped.sum())
     settings = Settings(
         n_features=n_features, estimator="gates", design=design, keep=scores.keep,
-        base_masks=n_masks, budget=None, seed=seed, sign=sign, groups=None, members="together",
+        base_masks=n_base, budget=None, seed=seed, sign=sign, groups=None, members="together",
         pairs=None, leader_masks=0, precision=None, stable_top=5, version=__version__,
     )  # fmt: skip
     scores = _drop_constant(scores)
-    counts = n_masks + n_flips, n_masks + n_flips
-    return make_result(scores, scores.estimate(), settings, counts=counts, is_scalar=False)
+    return make_result(
+        scores, scores.estimate(), settings, counts=(n_masks, n_masks), is_scalar=False
+    )
 
 
 def _drop_constant(scores: GatedScores) -> GatedScores:
@@ -101,32 +108,9 @@ def _drop_constant(scores: GatedScores) -> GatedScores:
     changes = np.nan_to_num(scores.differences)
     every = np.concatenate([scores.f_base[:, None], scores.f_base[:, None] - changes], axis=1)
     constant = is_constant(every)
-    if not constant.any():
-        return scores
-    return GatedScores(
-        scores.base,
-        scores.blocks,
-        scores.keep,
-        np.where(constant, scores.f_base[:1], scores.f_base),
-        np.where(constant, 0.0, scores.slopes),
-        np.where(constant, scores.differences * 0.0, scores.differences),
-        scores.chances,
+    return replace(
+        scores,
+        f_base=np.where(constant, scores.f_base[:1], scores.f_base),
+        slopes=np.where(constant, 0.0, scores.slopes),
+        differences=np.where(constant, scores.differences * 0.0, scores.differences),
     )
-
-
-def _flip(base: Array, is_flipped: Array) -> Array:
-    """For every flip, in the order of masks: the base mask with that feature turned over."""
-    rows, features = np.nonzero(is_flipped)
-    masks = base[rows]
-    masks[np.arange(len(rows)), features] ^= True
-    return masks
-
-
-def _enter(
-    differences: Floats, is_flipped: Array, base: Array, f_base: Floats, f_flips: Floats
-) -> None:
-    """Enter D_i(z_j) of the flips."""
-    rows, features = np.nonzero(is_flipped)
-    own = base[rows, features][:, None]
-    found = flip_differences(own, f_base[rows], f_flips[:, None, :])
-    differences[rows, features] = found[:, 0]

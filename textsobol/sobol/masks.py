@@ -49,6 +49,19 @@ def _flip_each(mask: Array, features: Integers) -> Array:
     return masks
 
 
+def flip_some(base: Array, is_flipped: Array) -> Array:
+    """For every chosen flip, in the order of masks: the mask with that feature turned over.
+
+    Example:
+        >>> flip_some(np.array([[True, False]]), np.array([[False, True]]))
+        array([[ True,  True]])
+    """
+    rows, features = np.nonzero(is_flipped)
+    masks = base[rows]
+    masks[np.arange(len(rows)), features] ^= True
+    return masks
+
+
 def pick_freeze(a: Array, b: Array, groups: Integers) -> Iterator[Array]:
     """For each j: A_j, B_j, then A_j with the columns of group 0, 1, ... from B_j: N(G + 2) masks.
 

@@ -62,6 +62,7 @@ class Moderated:
         additive_error: its standard error.
         variance_error: relative standard error of V over the masks; part of ``total_error``, where
             it partly cancels out.
+        assumed: part of the total that no difference shows; the lower end leaves it out.
         interacting_error: standard error of the part of V that is not additive, relative to V; 0
             if V is an upper bound.
     """
@@ -78,6 +79,7 @@ class Moderated:
     additive_error: Floats
     variance_error: Floats
     interacting_error: Floats
+    assumed: Floats
 
     def interval(self, level: float, of: str) -> tuple[Floats, Floats]:
         """Lower and upper end of ``total``, ``first`` or ``effect`` ``(features, labels)``."""
@@ -99,7 +101,7 @@ class Moderated:
         v_below = np.where(rest_error > 0, np.minimum(v_below, rest_error), v_below)
         with np.errstate(over="ignore"):
             # The two errors are independent: their logarithms add in squares.
-            low = self.total * np.exp(-np.hypot(factor, v_above))
+            low = (1 - self.assumed) * self.total * np.exp(-np.hypot(factor, v_above))
             high = self.total * np.exp(np.hypot(factor, v_below))
             high = np.where(is_positive, high, half * np.exp(v_below))
             if of == "first":
@@ -260,6 +262,7 @@ def _moderate_label(
         "additive_error": additive_error,
         "variance_error": variance_per_mask.std(ddof=1) / np.sqrt(n_masks) / variance,
         "interacting_error": interacting,
+        "assumed": 0.0,
     }
     return {name: np.full(n_features, value) for name, value in everywhere.items()} | {
         "effect": effect,

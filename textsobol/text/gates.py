@@ -156,7 +156,7 @@ def _find_source(directions: Sequence[Tensor], k: int) -> tuple[int, int]:
 
     for j in range(k):
         for sign in (1, -1):
-            if torch.allclose(directions[k], sign * directions[j], rtol=1e-5, atol=0):
+            if torch.allclose(directions[k], sign * directions[j], rtol=1e-3, atol=1e-6):
                 return j, sign
     return k, 1
 

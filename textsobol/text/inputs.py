@@ -9,7 +9,7 @@ Text = str | tuple[str, str]
 def default_budget(n_words: int) -> int:
     """Forward passes for a text of that many words, when none are given.
 
-    `Sobol` takes fewer for long texts, and for models with gates.
+    `Sobol` itself takes fewer for long texts, and where it uses gates.
 
     Eight for every word: with fewer, two seeds agree less. A short text gets up to 512 passes or
     32 for every word, whichever is less, since they cost little there. One more pass is the
