@@ -89,6 +89,51 @@ def test_gradients_reach_the_embeddings(model: Any) -> None:
         model(**inputs, inputs_embeds=vectors)
 
 
+def _gated(model: Any, rows: list[list[int]], gates: torch.Tensor) -> torch.Tensor:
+    return model(**padded(rows), gates=gates).logits
+
+
+def test_gates_of_one_are_the_model_and_gates_of_zero_leave_words_out(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(2, 14, size=n).tolist() for n in (1, 3, 12, 7, 30)]
+    plain = model(**padded(rows)).logits
+    torch.testing.assert_close(_gated(model, rows, torch.ones(5, 30)), plain, atol=1e-6, rtol=0)
+
+    kept = torch.tensor(rng.random((5, 30)) < 0.5)
+    kept[2, :4] = False  # words skipped at the start must not bring the zero state in
+    kept[3, -6:] = False
+    kept[4] = False  # no words at all
+    left = [[row[j] for j in range(len(row)) if kept[k, j]] for k, row in enumerate(rows)]
+    short = torch.cat([model(**padded([own])).logits for own in left])
+    torch.testing.assert_close(_gated(model, rows, kept.float()), short, atol=1e-6, rtol=0)
+
+
+def test_gates_have_the_slopes_of_finite_differences(model: Any) -> None:
+    model = model.double()
+    rows = [[2, 3, 4, 5, 6, 7], [8, 9, 2]]
+    gates = torch.tensor(np.random.default_rng(0).uniform(0.2, 1.0, (2, 6)), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda own: _gated(model, rows, own), gates)
+
+
+def test_gates_also_have_slopes_for_vectors_and_weights(model: Any) -> None:
+    """With gates of 1 the hand-written derivatives are those of `nn.LSTM`."""
+    inputs = padded([[2, 3, 4, 5], [6, 7]])
+    slopes = []
+    for more in ({}, {"gates": torch.ones(2, 4)}):
+        vectors = model.embedding(inputs["input_ids"]).detach().requires_grad_()
+        found = model(inputs_embeds=vectors, attention_mask=inputs["attention_mask"], **more).logits
+        weights = [*model.forwards.parameters(), *model.backwards.parameters()]
+        slopes.append(torch.autograd.grad(found[:, 1].sum(), [vectors, *weights]))
+    for own, gated in zip(*slopes, strict=True):
+        torch.testing.assert_close(gated, own, atol=1e-5, rtol=1e-4)
+
+
+def test_gates_of_texts_without_tokens(model: Any) -> None:
+    nothing = torch.zeros(2, 0, dtype=torch.long)
+    empty = model(input_ids=nothing).logits
+    torch.testing.assert_close(model(input_ids=nothing, gates=torch.ones(2, 0)).logits, empty)
+
+
 def test_it_is_a_citizen_of_transformers(model: Any, tmp_path: Any) -> None:
     tokenizer = word_tokenizer(VOCABULARY)
     model.save_pretrained(tmp_path)

@@ -1,10 +1,12 @@
 """Small tokenizers of every family and a model whose decision is known by construction."""
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import (
     Tokenizer,
     decoders,
@@ -164,3 +166,66 @@ def counting_bert(
         if labels > 1:
             model.classifier.weight[0, 0] = -3.0
     return model.eval()
+
+
+_SIZES: dict[str, Any] = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16,
+    "max_position_embeddings": 80, "initializer_range": 0.5,
+}  # fmt: skip
+_DECODER = {**_SIZES, "num_key_value_heads": 1}
+_GPT = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 80, "initializer_range": 0.5}
+_DEBERTA = {**_SIZES, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+_MODERN = {**_SIZES, "num_hidden_layers": 3, "local_attention": 8}
+_BART = {
+    "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "init_std": 0.5,
+}  # fmt: skip
+_ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("Bert", _SIZES),
+    "roberta": ("Roberta", _SIZES),
+    "electra": ("Electra", {**_SIZES, "embedding_size": 16}),
+    "albert": ("Albert", {**_SIZES, "embedding_size": 16}),
+    "mpnet": ("MPNet", _SIZES),
+    "distilbert": (
+        "DistilBert",
+        {**_SIZES, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16},
+    ),
+    "deberta": ("Deberta", _DEBERTA),
+    "deberta-v3": ("DebertaV2", {**_DEBERTA, "position_buckets": 8, "share_att_key": True}),
+    "deberta-v2 with convolution": (
+        "DebertaV2",
+        {**_DEBERTA, "conv_kernel_size": 3, "conv_act": "gelu"},
+    ),
+    "xlnet": (
+        "XLNet",
+        {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 16, "initializer_range": 0.5},
+    ),
+    "modernbert": ("ModernBert", {**_MODERN, "classifier_pooling": "cls"}),
+    "modernbert, mean": ("ModernBert", {**_MODERN, "classifier_pooling": "mean"}),
+    "gpt2": ("GPT2", _GPT),
+    "gpt-neox": ("GPTNeoX", _SIZES),
+    "llama": ("Llama", _DECODER),
+    "qwen2": ("Qwen2", _DECODER),
+    "mistral, sliding": ("Mistral", {**_DECODER, "sliding_window": 8}),
+    "gemma2": ("Gemma2", {**_DECODER, "head_dim": 8, "sliding_window": 8}),
+    "bloom": ("Bloom", {"hidden_size": 16, "n_layer": 2, "n_head": 2, "initializer_range": 0.5}),
+    "bart": ("Bart", _BART),
+    "opt": ("OPT", {**_SIZES, "ffn_dim": 16, "word_embed_proj_dim": 16, "init_std": 0.5}),
+    "longformer": ("Longformer", {**_SIZES, "attention_window": 8}),
+    "fnet": ("FNet", _SIZES),
+}
+
+
+def random_model(family: str, tok: Any, *, attention: str | None = None, **config: Any) -> Any:
+    """A tiny random classifier of the architecture ``family``."""
+    torch.manual_seed(0)
+    name, sizes = _ARCHITECTURES[family]
+    special = {"pad_token_id": tok.pad_token_id, "bos_token_id": 0, "eos_token_id": 2}
+    with warnings.catch_warnings():  # DeBERTa uses torch.jit
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        make_config = getattr(transformers, f"{name}Config")
+        make_model = getattr(transformers, f"{name}ForSequenceClassification")
+    model = make_model(make_config(vocab_size=len(tok), **{**special, **sizes, **config})).eval()
+    if attention is not None:
+        model.set_attn_implementation(attention)
+    return model

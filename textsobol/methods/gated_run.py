@@ -24,7 +24,7 @@ _BASE_MASKS, _MOST_BASE_MASKS = 12, 32
 BLOCK = 4  # base masks of a balanced block
 _LEAST_LEADERS, _MANY_LEADERS = 4, 60
 _MOST_LEADING = 2 / 3  # of the features; else all of them are flipped, without gates
-_SAMPLED = 16  # flips of other features
+_SAMPLED = 24  # flips of other features
 _PATH_PART = 0.45  # of the passes go to the path, at most
 _FLIP_PASSES = 24  # to make the flip set irreducible
 
@@ -53,7 +53,7 @@ def divide_gated(
 
     Example:
         >>> divide_gated(448, 230, passes_per_gates=3, has_path=True)
-        GatedBudget(plan=GatedPlan(n_base=12, n_leaders=17, n_sampled=16), path=152, flip=24)
+        GatedBudget(plan=GatedPlan(n_base=12, n_leaders=16, n_sampled=24), path=152, flip=24)
         >>> divide_gated(448, 20, passes_per_gates=3, has_path=True)
     """
     path = flip = 0

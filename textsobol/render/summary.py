@@ -101,7 +101,10 @@ def _join_names(words: list[WordScore], mark: Mark) -> str:
 
 
 def describe_screening(explanation: TextExplanation) -> str | None:
-    """Which scores are predictions, and how much they can add up to."""
+    """Which scores are predictions, and how much of the variation can involve these words.
+
+    No set of words is involved in more of the variation than its total indices add up to.
+    """
     n_screened = explanation.n_screened
     if not n_screened:
         return None
@@ -109,10 +112,10 @@ def describe_screening(explanation: TextExplanation) -> str | None:
     if n_screened == n_scored:
         return "all scores are approximate: predicted by gate gradients, not measured"
     sums = explanation.sums[explanation.target]
-    share = f"{sums.screened:.0%} of the variation, {min(sums.screened_high, 9.99):.0%} at most"
+    share, most = (min(1.0, value) for value in (sums.screened, sums.screened_high))
     return (
-        f"{n_screened} of {n_scored} words were screened out: their scores are predictions, which "
-        f"add up to {share}"
+        f"{n_screened} of {n_scored} words were screened out: their scores are predictions; "
+        f"together they are involved in about {share:.0%} of the variation, {most:.0%} at most"
     ).replace("%", " %")
 
 

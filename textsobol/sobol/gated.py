@@ -20,6 +20,7 @@ were screened out: their indices are predictions, with wide intervals.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -36,9 +37,9 @@ from textsobol.sobol.uncertainty import Estimate, Samples
 PRESENT, ABSENT = 0.7, 0.05
 LEAST_BASE_MASKS = 8
 _USUAL_A, _USUAL_B = 0.7, 0.3  # coefficients of P and A that the fit is pulled towards
-_RATIO_PULL, _SCALE_PULL = 10.0, 3.0  # weights of their usual ratio and scale, in squared sizes
+_RATIO_PULL, _SCALE_PULL = 3.0, 1.0  # weights of their usual ratio and scale, in squared sizes
 _FLOOR = 0.1  # of the mean predicted square: features interact more than derivatives show
-_SPREAD = 0.95  # standard deviation of the logarithm of true over predicted mean squares
+_SPREAD = 1.0  # standard deviation of the logarithm of true over predicted mean squares
 _DOUBT = 0.4  # standard deviation of an effect, relative to the feature's root mean square
 _OWN = 0.5  # variance of one flip, and
 _SHARED = 0.15  # of what its masks have in common, relative to the feature's mean square
@@ -119,6 +120,7 @@ class Prediction:
         effects_per_mask: values whose mean is ``effects`` ``(masks, features)``.
         squares_per_mask: values whose mean is ``squares`` ``(masks, features)``.
         doubt: standard error of the logarithm of the scale of ``squares``.
+        scale_error: relative standard error of the scale of ``effects``.
     """
 
     effects: Floats
@@ -126,6 +128,7 @@ class Prediction:
     effects_per_mask: Floats
     squares_per_mask: Floats
     doubt: float
+    scale_error: float
 
 
 def guess_sizes(base: Array, slopes: Floats) -> Floats:
@@ -257,9 +260,7 @@ def estimate_gated(scores: GatedScores) -> Estimate:
         # What ranks features must be comparable: squares, not yet divided by the variance.
         assert total.ranked is not None
         total.ranked[:, leading] = differences[:, leading] ** 2
-    moderated = _moderate(
-        scores, differences, squares, variance, variance_per_mask, [p.doubt for p in by_label]
-    )
+    moderated = _moderate(scores, differences, squares, variance, variance_per_mask, by_label)
     return Estimate(first, total, effect, variance, mean, variance_per_mask, moderated)
 
 
@@ -274,31 +275,32 @@ def _predict(scores: GatedScores, label: int) -> Prediction:
     # A feature that was present (or absent) in all masks has one kind of derivative only.
     present = np.where(n_present == 0, absent * _USUAL_B / _USUAL_A, present)
     absent = np.where(n_absent == 0, present * _USUAL_A / _USUAL_B, absent)
-    a, b = _fit_coefficients(present, absent, differences)
+    a, b, scale_error = _fit_coefficients(present, absent, differences)
     effects = a * present + b * absent
     scaled = slopes * np.where(base, a, b)
-    squares = scaled**2
-    squares = squares + _FLOOR * squares.mean()
-    scale, doubt = _calibrate_squares(scores, differences, squares.mean(axis=0))
+    squares, doubt = _calibrate_squares(scores, differences, scaled**2)
     # Each kind has the weight of its mean, whatever the number of its masks.
     weights = np.where(base, n_masks / np.maximum(n_present, 1), n_masks / np.maximum(n_absent, 1))
     per_mask = scaled * weights
     per_mask += effects - per_mask.mean(axis=0)
-    squares_per_mask = scale * squares
     # No mean square is below the square of the mean.
-    mean_squares = np.maximum(squares_per_mask.mean(axis=0), effects**2)
-    squares_per_mask = squares_per_mask + (mean_squares - squares_per_mask.mean(axis=0))
-    return Prediction(effects, mean_squares, per_mask, squares_per_mask, doubt)
+    mean_squares = np.maximum(squares.mean(axis=0), effects**2)
+    squares = squares + (mean_squares - squares.mean(axis=0))
+    return Prediction(effects, mean_squares, per_mask, squares, doubt, scale_error)
 
 
-def _fit_coefficients(present: Floats, absent: Floats, differences: Floats) -> tuple[float, float]:
-    """Coefficients of P and A, by weighted least squares, pulled towards the usual ones.
+def _fit_coefficients(
+    present: Floats, absent: Floats, differences: Floats
+) -> tuple[float, float, float]:
+    """Coefficients of P and A, and the relative error of their scale.
+
+    By weighted least squares, pulled towards the usual ones.
 
     Example:
         >>> differences = np.array([[7.0, 14.0, np.nan]])
         >>> present, absent = np.array([1.0, 2.0, 9.0]), np.array([21.0, 42.1, 0.0])
         >>> tuple(round(c, 1) for c in _fit_coefficients(present, absent, differences))
-        (0.7, 0.3)
+        (0.7, 0.3, 0.0)
     """
     n_flips = np.count_nonzero(~np.isnan(differences), axis=0)
     known = n_flips > 0
@@ -311,32 +313,41 @@ def _fit_coefficients(present: Floats, absent: Floats, differences: Floats) -> t
     pull_scale = np.sqrt(_SCALE_PULL) * (size or 1.0) * np.array([0.5, 0.5])
     rows = np.vstack([usual * weights[:, None], pull_ratio, pull_scale])
     wanted = np.concatenate([means * weights, [0.0, np.sqrt(_SCALE_PULL) * (size or 1.0)]])
-    (a, b), *_ = np.linalg.lstsq(rows, wanted, rcond=None)
-    return float(a * _USUAL_A), float(b * _USUAL_B)
+    found, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
+    fitted = rows @ found
+    explained = (fitted**2).sum()
+    residual = ((wanted - fitted) ** 2).sum() / max(1, len(rows) - 2)
+    error = np.sqrt(residual / explained) if explained > 0 else 1.0
+    return float(found[0] * _USUAL_A), float(found[1] * _USUAL_B), float(error)
 
 
 def _calibrate_squares(
     scores: GatedScores, differences: Floats, expected: Floats
-) -> tuple[float, float]:
-    """Scale of the predicted squares, and the standard error of its logarithm.
+) -> tuple[Floats, float]:
+    """Predicted D^2 ``(masks, features)``, and the standard error of the logarithm of their sum.
 
-    From the sample of flips, weighted by their chances; without one, from all flips.
+    Expected squares get a scale, from all flips of the sample, which those of the largest features
+    decide; then all features get the same amount on top, so that the sum is right: the sample's
+    surplus, weighted by its chances (the difference estimator of sampling theory).
     """
     is_drawn = ~np.isnan(differences) & (scores.chances > 0)
-    weights = np.where(is_drawn, 1 / np.where(scores.chances > 0, scores.chances, 1.0), 0.0)
+    means = np.broadcast_to(expected.mean(axis=0), differences.shape)
     if not is_drawn.any():
-        is_drawn = ~np.isnan(differences)
-        weights = is_drawn.astype(float)
-    expected = np.broadcast_to(expected, differences.shape)
-    of_all = (weights[is_drawn] * expected[is_drawn]).sum()
-    if not of_all > 0:
-        return 1.0, float(np.sqrt(_KURTOSIS))
-    found = weights[is_drawn] * differences[is_drawn] ** 2
-    scale = found.sum() / of_all
-    residuals = found - scale * weights[is_drawn] * expected[is_drawn]
-    n = int(is_drawn.sum())
-    spread = (residuals**2).mean() * n**2 / max(found.sum() ** 2, 1e-300)
-    return float(scale), float(np.sqrt(max(spread, _KURTOSIS) / n))
+        # All features were flipped, or none: there is no sum to be made right.
+        is_known = ~np.isnan(differences)
+        n, of_all = max(1, int(is_known.sum())), float(means[is_known].sum())
+        scale = float((differences[is_known] ** 2).sum()) / of_all if of_all > 0 else 1.0
+        return scale * (expected + _FLOOR * expected.mean()), float(np.sqrt(_KURTOSIS / n))
+    found, means, n = differences[is_drawn] ** 2, means[is_drawn], int(is_drawn.sum())
+    scale = float(found.sum() / means.sum()) if means.sum() > 0 else 1.0
+    surplus = (found - scale * means) / scores.chances[is_drawn] / len(scores.base)
+    is_predicted = ~scores.is_leading
+    least = _FLOOR * scale * float(expected[:, is_predicted].mean())
+    floor = max(least, float(surplus.sum()) / int(is_predicted.sum()))
+    squares = scale * expected + floor
+    in_all = float(squares[:, is_predicted].mean(axis=0).sum())
+    spread = n * float((surplus**2).sum()) / max(in_all**2, 1e-300)
+    return squares, float(np.sqrt(max(spread, _KURTOSIS) / n))
 
 
 def _moderate(
@@ -345,7 +356,7 @@ def _moderate(
     squares: Floats,
     variance: Floats,
     variance_per_mask: Floats,
-    doubts: list[float],
+    by_label: Sequence[Prediction],
 ) -> Moderated:
     """Errors of all features: moderated ones of the leaders, constant ones of predictions."""
     weight = scores.keep * (1 - scores.keep)
@@ -355,7 +366,8 @@ def _moderate(
     divisor = np.where(variance > 0, variance, np.inf)
     total = weight * squares / divisor
     additive = np.minimum(1.0, weight * (effects**2).sum(axis=0) / divisor)
-    spread = np.hypot(_SPREAD, np.array(doubts))
+    spread = np.hypot(_SPREAD, np.array([each.doubt for each in by_label]))
+    scale_errors = np.array([each.scale_error for each in by_label])
     everywhere = {
         "first_of": weight / divisor,
         "freedom": np.full_like(variance, _CERTAIN),
@@ -367,8 +379,7 @@ def _moderate(
     }
     columns = {name: np.tile(value, (len(effects), 1)) for name, value in everywhere.items()} | {
         "effect": effects,
-        # What calibrates squares calibrates effects, half as much in logarithms.
-        "effect_error": np.hypot(_DOUBT * np.sqrt(squares), np.array(doubts) / 2 * effects),
+        "effect_error": np.hypot(_DOUBT * np.sqrt(squares), scale_errors * effects),
         "total": total,
         "total_error": total * np.sinh(_NORMAL * spread) / _NORMAL,
         "is_known": np.broadcast_to(variance > 0, effects.shape).copy(),

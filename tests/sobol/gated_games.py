@@ -1,0 +1,68 @@
+"""Games whose derivatives with respect to gates are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.black_box import BlackBoxModel
+
+
+@dataclass(frozen=True)
+class GatedGame:
+    """A score of masks, and its derivatives at gates.
+
+    Attributes:
+        n_features: number of features.
+        score: masks ``(masks, features)`` to scores ``(masks, labels)``.
+        slopes: gates ``(rows, features)`` to derivatives ``(rows, features, labels)``.
+    """
+
+    n_features: int
+    score: Callable[[Array], Floats]
+    slopes: Callable[[Floats], Floats]
+
+    def model(self) -> BlackBoxModel:
+        """The game as a masked model, whose whole input is not yet known."""
+        return BlackBoxModel(self.score, self.n_features, slopes=self.slopes)
+
+
+def additive(
+    weights: Floats,
+    *,
+    scale: float = 1.0,
+    noise: float = 0.0,
+    seed: int = 0,
+    constant_label: bool = False,
+) -> GatedGame:
+    """A weighted sum; derivatives are off by a factor, and by noise relative to the weights."""
+    weights = weights.reshape(len(weights), -1)
+    factors = np.exp(noise * np.random.default_rng(seed).normal(size=weights.shape)) * scale
+    if constant_label:
+        weights = np.concatenate([weights, np.zeros_like(weights)], axis=1)
+        factors = np.concatenate([factors, factors], axis=1)
+    return GatedGame(
+        len(weights),
+        lambda masks: masks @ weights + 0.5,
+        lambda gates: np.tile(weights * factors, (len(gates), 1, 1)),
+    )
+
+
+def planted_pair(n_features: int) -> GatedGame:
+    """Two features decide together, others hardly matter; the score is a curve over gates."""
+    one, other = (7, 41) if n_features > 41 else (1, 4)
+    weights = 0.05 * np.sin(np.arange(n_features) * 1.7)
+
+    def odds(gates: Floats) -> Floats:
+        return np.asarray(4.0 * gates[:, one] * gates[:, other] + gates @ weights - 1.0)
+
+    def slopes(gates: Floats) -> Floats:
+        found = np.tile(weights, (len(gates), 1))
+        found[:, one] += 4.0 * gates[:, other]
+        found[:, other] += 4.0 * gates[:, one]
+        return np.asarray(found * (1 - np.tanh(odds(gates)) ** 2)[:, None])[:, :, None]
+
+    return GatedGame(n_features, lambda masks: np.tanh(odds(masks.astype(float)))[:, None], slopes)
