@@ -1,7 +1,7 @@
 """Gate gradients as control variates of flips: does that pay at equal time?
 
-A flip gives D_i(z_j), a backward pass gives derivatives C_i(z_j) of all features at once, split into
-those of present and of absent features. With a mean of C over many masks, which is cheap,
+A flip gives D_i(z_j), a backward pass gives derivatives C_i(z_j) of all features at once, split
+into those of present and of absent features. With a mean of C over many masks, which is cheap,
 
     D'_ij = D_ij - sum_c b_jc (C_ijc - mean C_ic)
 
@@ -149,8 +149,8 @@ def measure(
         review.text, method=Sobol(path=False), seed=seed,
         budget=int((time - GATES_TIME * 12) / FLIP_TIME) + 3 * 12,
     )  # fmt: skip
-    product_time = (
-        FLIP_TIME * (product.cost["forwarded"] - 1) + GATES_TIME * product.cost.get("gates", 0)
+    product_time = FLIP_TIME * (product.cost["forwarded"] - 1) + GATES_TIME * product.cost.get(
+        "gates", 0
     )
     return {
         "flip-4": {"time": flip_time, **flips(N_BASE)},
@@ -204,4 +204,10 @@ def _shown(lines: Sequence[Line], name: str) -> str:
 
 
 def compute_rmse(found: Floats, wanted: Floats) -> float:
+    """Root of the mean squared error.
+
+    Example:
+        >>> compute_rmse(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+        2.0
+    """
     return float(np.sqrt(((found - wanted) ** 2).mean()))

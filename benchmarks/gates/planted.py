@@ -65,9 +65,7 @@ class Source:
         return found
 
 
-def draw_example(
-    source: Source, n_words: int, rng: np.random.Generator
-) -> tuple[list[str], int]:
+def draw_example(source: Source, n_words: int, rng: np.random.Generator) -> tuple[list[str], int]:
     """A text and its label, half of them positive."""
     kinds: list[tuple[Sequence[str], int]] = [
         (SINGLE, 1), (PAIR, 1), ((), 0), (PAIR[:1], 0), (PAIR[1:], 0)
@@ -88,8 +86,9 @@ def train(source: Source, out: Path, *, seed: int, steps: int = _STEPS) -> float
     model = ModernBertForSequenceClassification(
         ModernBertConfig(
             vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-            num_attention_heads=4, max_position_embeddings=WINDOW, global_attn_every_n_layers=1,
-            pad_token_id=0, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3,
+            num_attention_heads=4, max_position_embeddings=WINDOW,
+            layer_types=["full_attention"] * 2, pad_token_id=0, cls_token_id=2, sep_token_id=3,
+            bos_token_id=2, eos_token_id=3,
             classifier_pooling="cls", id2label={0: "NEGATIVE", 1: "POSITIVE"},
             label2id={"NEGATIVE": 0, "POSITIVE": 1},
         )

@@ -101,9 +101,7 @@ def _missing(
     return [variant for variant in variants if is_missing(variant)]
 
 
-def explain(
-    explainer: TextExplainer, text: str, variant: Variant, *, seed: int
-) -> TextExplanation:
+def explain(explainer: TextExplainer, text: str, variant: Variant, *, seed: int) -> TextExplanation:
     """One explanation of all labels, as a user has it."""
     return explainer(
         text, method=variant.method, budget=budget_of(explainer, text, variant), seed=seed
@@ -121,9 +119,7 @@ def measure(
     """Explain a review, then delete and insert its words."""
     budget = budget_of(explainer, review.text, variant)
     started, start = time.process_time(), time.perf_counter()
-    found = explainer(
-        review.text, method=variant.method, budget=budget, seed=seed_of(review, seed)
-    )
+    found = explainer(review.text, method=variant.method, budget=budget, seed=seed_of(review, seed))
     used, passed = time.process_time() - started, time.perf_counter() - start
     game = explainer.masked(review.text)
     line: dict[str, Any] = {
