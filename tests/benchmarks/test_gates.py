@@ -31,7 +31,7 @@ def test_control_variates_are_unbiased() -> None:
     slopes = game.slopes(np.where(every, 0.7, 0.05))[..., 0]
     errors, squares = [], []
     for seed in range(3000):
-        drawn = np.random.default_rng(seed).integers(256, size=N_GATES)
+        drawn = np.random.default_rng(seed).integers(256, size=N_BASE + 1)
         own, theirs, masks = true[drawn[:N_BASE]], slopes[drawn], every[drawn]
         errors.append(control(own, theirs, masks).mean(axis=0) - true.mean(axis=0))
         squares.append(control(own**2, theirs**2, masks).mean(axis=0) - (true**2).mean(axis=0))
