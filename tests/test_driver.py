@@ -9,9 +9,10 @@ import pytest
 from tests.corpus.samples import count, reviews, tiny_model
 from textsobol import Sobol, TextExplainer
 from textsobol.driver import Outcome, run, run_together, stream
-from textsobol.sobol.arrays import Array
+from textsobol.errors import BlackBoxError
+from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.black_box import BlackBoxModel
-from textsobol.steps import Ask, Call, Steps, ask, translate
+from textsobol.steps import Ask, AskGates, Call, Steps, ask, translate
 
 
 class Shared:
@@ -189,3 +190,48 @@ def test_functions_are_called_with_full_batches() -> None:
     assert n_alone == 80, "the whole text, then the design"
     assert len(sizes) < 15
     assert sum(sizes) <= n_rows, "what several texts have in common is asked for once"
+
+
+def _gated_model(*, failing: bool = False) -> BlackBoxModel:
+    def slopes(gates: Floats) -> Floats:
+        if failing:
+            raise OSError("no memory for gradients")
+        return np.repeat(gates[:, :, None] * 2.0, 1, axis=2)
+
+    return BlackBoxModel(lambda masks: masks.sum(axis=1), 3, slopes=slopes)
+
+
+def gating(model: BlackBoxModel, n_rows: int) -> Steps[Floats]:
+    slopes: Floats = yield AskGates(model, np.full((n_rows, 3), 0.5))
+    return slopes
+
+
+def test_gates_count_against_the_budget() -> None:
+    model = _gated_model()
+    model.ledger.budget = 7
+    np.testing.assert_array_equal(run(gating(model, 2)), np.ones((2, 3, 1)))
+    assert model.ledger.n_spent == 6
+    assert model.ledger.cost.gates == 2
+    with pytest.raises(RuntimeError, match="exceeded its budget of 7"):
+        run(gating(model, 1))
+    run(asking(model, 0))
+    model.ledger.restart()
+    assert model.ledger.n_spent == 0
+
+
+def test_gradients_that_fail_name_the_model() -> None:
+    with pytest.raises(BlackBoxError, match="gradients of the classifier failed: OSError: no mem"):
+        run(gating(_gated_model(failing=True), 1))
+    infinite = BlackBoxModel(
+        lambda masks: masks.sum(axis=1), 3, slopes=lambda gates: np.full((len(gates), 3, 1), np.inf)
+    )
+    with pytest.raises(BlackBoxError, match="gradients are not finite"):
+        run(gating(infinite, 1))
+
+
+def test_generators_that_ask_for_gates_run_beside_others() -> None:
+    walks = [gating(_gated_model(), 2), gating(_gated_model(failing=True), 2)]
+    good, bad = by_number(together(walks, max_live=2, max_size=9))
+    assert good.value is not None
+    assert good.value.shape == (2, 3, 1)
+    assert isinstance(bad.error, BlackBoxError)

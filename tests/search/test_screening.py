@@ -79,3 +79,21 @@ def test_what_matters_is_found_among_two_thousand() -> None:
         found.append(alone[strong].mean())
     # Not all: where two of one group cancel out, it does not look as if it mattered.
     assert np.mean(found) >= 0.9
+
+
+@pytest.mark.parametrize("relation", ["together", "redundant"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_thorough_screening_finds_features_that_one_mask_can_hide(
+    relation: str, seed: int
+) -> None:
+    """Two of 500 features that only matter together, or only without each other."""
+
+    def score(masks: Array) -> Floats:
+        pair = masks[:, [123, 377]]
+        return np.asarray((pair.all if relation == "together" else pair.any)(axis=1), dtype=float)
+
+    steps = choose_units(
+        build_hierarchy(500), passes=400, max_units=100, keep_rate=0.5, seed=seed, is_thorough=True
+    )
+    units = run_with(score, steps)
+    assert np.bincount(units)[units[[123, 377]]].tolist() == [1, 1]

@@ -1,5 +1,7 @@
 """Indices from gates: right where derivatives are exact, calibrated where they are not."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,7 @@ def test_leaders_have_the_indices_of_real_flips_whatever_the_derivatives_say() -
     np.testing.assert_allclose(found.effect[leaders, 0], flips.mean(axis=0))
 
 
-def _both(base: Array, feature: int) -> list[tuple[Array, Array]]:
+def _both(base: Array, feature: Any) -> list[tuple[Array, Array]]:
     pairs = []
     for mask in base:
         with_i, without_i = mask.copy(), mask.copy()

@@ -26,6 +26,7 @@ _LEAST_LEADERS, _MANY_LEADERS = 4, 60
 _MOST_LEADING = 2 / 3  # of the features; else all of them are flipped, without gates
 _SAMPLED = 24  # flips of other features
 _PATH_PART = 0.45  # of the passes go to the path, at most
+_MOST_TO_PROPOSE = 8  # what a row of gates may cost, in forward passes, to propose deletions
 _FLIP_PASSES = 24  # to make the flip set irreducible
 
 
@@ -119,7 +120,8 @@ class GatedRun:
         assert found.indices is not None
         search = find_path(
             problem, np.arange(problem.n_features), found.indices, passes=self.budget.path,
-            for_flip=self.budget.flip, uses_gates=True,
+            for_flip=self.budget.flip,
+            uses_gates=problem.model.passes_per_gates(is_decision=True) <= _MOST_TO_PROPOSE,
         )  # fmt: skip
         path = yield from map_results(search, lambda path: replace(found, path=path))
         n_distinct = problem.n_scored

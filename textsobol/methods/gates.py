@@ -82,7 +82,9 @@ class GateGradients(Method):
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
-        if not problem.model.takes_gates:
+        n_left = None if budget is None else budget - problem.n_spent
+        is_exact = n_left is not None and 2 ** min(problem.n_features, 60) <= n_left + 1
+        if is_exact or not problem.model.takes_gates:
             found = yield from self._fallback.attribute(problem, budget=budget, seed=seed)
             return replace(found, settings={**found.settings, "gates": False})
         plan = self._plan(budget, problem)

@@ -16,6 +16,7 @@ from textsobol.methods.division import Wanted, check_sobol_budget, count_pairs
 from textsobol.methods.gated_run import MOST_GATED_PASSES, GatedBudget, GatedRun, divide_gated
 from textsobol.methods.method import Method, Scale, check_keep
 from textsobol.methods.sobol_run import (
+    MOST_UNSCREENED,
     MOST_USUAL_PASSES,
     SobolRun,
     choose_screened_units,
@@ -109,6 +110,17 @@ class Sobol(Method):
             return self
         return replace(self, base_masks=_PICTURE_BASE_MASKS)
 
+    def _choose_usual(self, scale: Scale, n_pairs: int) -> int:
+        """Masks without a budget. A long text is screened, so that its cost is not quadratic."""
+        usual, d = scale.usual, scale.n_features
+        if self._gates_pay(MOST_GATED_PASSES, scale):
+            return min(usual, MOST_GATED_PASSES)
+        if scale.has_groups and self.estimator == "auto" and not n_pairs and d > MOST_UNSCREENED:
+            return min(usual, MOST_USUAL_PASSES)
+        if n_pairs:
+            usual = max(usual * 3 // 2, 1 + 6 * (1 + d + n_pairs))
+        return max(usual, self.wanted.least_masks(d))
+
     @property
     def may_use_gates(self) -> bool:
         """Whether the options allow gates."""
@@ -149,13 +161,7 @@ class Sobol(Method):
         if budget is None:
             if self.base_masks is not None or self.precision is not None:
                 return None
-            # A long text is screened: its cost grows with its length, not with its square.
-            usual = min(scale.usual, MOST_USUAL_PASSES)
-            if self._gates_pay(min(usual, MOST_GATED_PASSES), scale):
-                usual = min(usual, MOST_GATED_PASSES)
-            if n_pairs:
-                usual = max(usual * 3 // 2, 1 + 6 * (1 + d + n_pairs))
-            usual = max(usual, self.wanted.least_masks(d))
+            usual = self._choose_usual(scale, n_pairs)
             return super().choose_budget(None, replace(scale, usual=usual))
         if n_pairs or self.estimator != "auto" or not scale.has_groups:
             check_sobol_budget(budget, d, self.wanted, noun=scale.noun, passes=scale.passes)

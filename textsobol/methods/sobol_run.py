@@ -19,7 +19,7 @@ from textsobol.methods.division import (
 )
 from textsobol.methods.path import find_path
 from textsobol.search.budget import USUAL_PASSES, BaseMasks
-from textsobol.search.screening import MAX_PARTS, build_hierarchy, choose_units
+from textsobol.search.screening import build_hierarchy, choose_units
 from textsobol.sobol import SobolIndices, sobol_steps
 from textsobol.sobol.arrays import Integers
 from textsobol.sobol.config import make_config
@@ -35,6 +35,7 @@ _LEAST_TO_SCREEN = 40  # masks
 MOST_UNSCREENED = 200
 MOST_USUAL_PASSES = 1 + USUAL_PASSES * (MOST_UNSCREENED + 1)
 _LEAST_BASE_MASKS, _BASE_PART = 5, 0.7
+_LEAST_UNITS = 60  # a smaller budget is better spent on single words than on intervals
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ def choose_screened_units(
         half = (budget - 1) // 2
         levels = build_hierarchy(problem.n_features, problem.levels)
         max_units = int(half * _BASE_PART) // _LEAST_BASE_MASKS - 1
-        if max_units >= MAX_PARTS:
+        if max_units >= _LEAST_UNITS:
             steps = choose_units(
                 levels, passes=half, max_units=max_units, keep_rate=keep, seed=seed,
                 is_thorough=True,

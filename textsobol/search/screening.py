@@ -17,6 +17,7 @@ from textsobol.sobol.scores import round_constant
 from textsobol.steps import Steps
 
 MAX_PARTS = 8  # that a group is split into
+_LEAST_FRACTION = 1e-3  # of the squared effects, for a group to be split in a thorough screening
 
 
 def build_hierarchy(
@@ -112,7 +113,9 @@ def choose_units(
             level, n_parts = _next_split(levels, units[number][0], members)
             n_then = n_units + n_parts - 1
             has_room = n_new_parts + n_parts <= parts_per_round and n_then <= max_units
-            if n_parts > 1 and has_room:
+            # Opening what does nothing would use up the passes before single features are reached.
+            matters = not is_thorough or fractions[number] > _LEAST_FRACTION
+            if n_parts > 1 and has_room and matters:
                 level_of[members] = level
                 n_new_parts += n_parts
                 n_units = n_then

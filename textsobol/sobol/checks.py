@@ -22,9 +22,11 @@ def check_precision(precision: float | None) -> None:
 
 
 def check_least(name: str, number: int, least: int) -> None:
-    """Refuse anything but a whole number of at least ``least``, 0 or 1."""
+    """Refuse anything but a whole number of at least ``least``."""
     if check_whole(name, number) < least:
-        raise ValueError(f"{name}={number}: must be {'0 or more' if least == 0 else 'at least 1'}")
+        raise ValueError(
+            f"{name}={number}: must be {'0 or more' if least == 0 else f'at least {least}'}"
+        )
 
 
 def check_whole(name: str, value: object) -> int:

@@ -45,6 +45,11 @@ def find_way(classifier: HuggingFaceClassifier) -> Way | None:
     return found[settings]
 
 
+def has_own_gates(classifier: HuggingFaceClassifier) -> bool:
+    """Whether the model brings its own gates, as recurrent models do."""
+    return find_way(classifier) is _ask_model
+
+
 def _try_way(classifier: HuggingFaceClassifier, way: Way) -> bool:
     import torch
 

@@ -17,12 +17,15 @@ from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
 from textsobol.text.embeddings import embed
+from textsobol.text.gate_ways import has_own_gates
 from textsobol.text.gates import GatedText, gate_gradients, takes_gates
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
 from textsobol.text.tokens import split_masks
 from textsobol.text.words import find_paragraphs, find_sentences
+
+_ROW_OF_STEPS = 40  # forward passes in full batches that one row of gates takes word by word
 
 
 class MaskedTextModel(MaskedClassifier):
@@ -91,6 +94,13 @@ class MaskedTextModel(MaskedClassifier):
     def takes_gates(self) -> bool:
         """Whether the model has gates; see `textsobol.text.gates`."""
         return isinstance(self._classifier, HuggingFaceClassifier) and takes_gates(self._classifier)
+
+    def passes_per_gates(self, *, is_decision: bool = False) -> int:
+        """See `MaskedClassifier`; a recurrent model is slow with a single row of gates."""
+        passes = super().passes_per_gates(is_decision=is_decision)
+        if not is_decision or not isinstance(self._classifier, HuggingFaceClassifier):
+            return passes
+        return _ROW_OF_STEPS if has_own_gates(self._classifier) else passes
 
     def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
         """Derivatives of the analysed scores, or of the decision's score."""

@@ -1,0 +1,209 @@
+"""Explanations with gates: what is said of words that were screened out, and what it costs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertForSequenceClassification
+
+from tests.text.tiny import CORPUS, tokenizer
+from textsobol import Sobol, TextExplainer, TextExplanation
+from textsobol.methods import GateGradients
+
+WORDS = "the plot is good but the ending is bad and long a film about nothing really"
+TEXT = " ".join([WORDS, CORPUS[2], WORDS, "why was it so long"])  # 47 words
+
+
+@pytest.fixture(scope="module")
+def explainer() -> TextExplainer:
+    return TextExplainer(*_make_model(), progress=False)
+
+
+def _make_model(**more: Any) -> tuple[Any, Any]:
+    tok = tokenizer()
+    tok.model_max_length = 400
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=len(tok), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=400, pad_token_id=tok.pad_token_id,
+        initializer_range=0.4, **more,
+    )  # fmt: skip
+    return BertForSequenceClassification(config).eval(), tok
+
+
+@pytest.fixture(scope="module")
+def explained(explainer: TextExplainer) -> TextExplanation:
+    return explainer(TEXT)
+
+
+def _spent(explanation: TextExplanation, passes_per_gates: int = 3) -> int:
+    return int(explanation.cost["forwarded"] + passes_per_gates * explanation.cost["gates"])
+
+
+def test_words_that_were_screened_out_say_so(explained: TextExplanation) -> None:
+    scored = [word for word in explained.words if word.status == "scored"]
+    assert 0 < explained.n_screened < len(scored)
+    assert explained.settings["gates"] is True
+    assert explained.settings["leaders"] == len(scored) - explained.n_screened
+    sums = explained.sums[explained.target]
+    screened = [word.scores[explained.target].total for word in scored if word.screened_out]
+    assert sums.screened == pytest.approx(sum(screened), rel=0.3)
+    assert sums.screened_high > sums.screened > 0
+    assert f"{explained.n_screened} of {len(scored)} words were screened out" in str(explained)
+    assert not any(math_nan(word.scores[explained.target].high) for word in scored)
+
+
+def math_nan(value: float) -> bool:
+    return bool(np.isnan(value))
+
+
+def test_what_is_saved_is_read_again(explained: TextExplanation, tmp_path: Path) -> None:
+    explained.save(str(tmp_path / "e.json"))
+    again = TextExplanation.load(str(tmp_path / "e.json"))
+    assert again.to_dict() == explained.to_dict()
+    assert again.n_screened == explained.n_screened
+    assert json.loads(json.dumps(again.to_dict()))["words"][0]["screened_out"] in (True, False)
+
+
+def test_the_path_is_made_of_real_predictions(
+    explainer: TextExplainer, explained: TextExplanation
+) -> None:
+    assert explained.path is not None
+    model = explainer.masked(TEXT)
+    place = {number: k for k, number in enumerate(model.scored)}
+    mask = np.ones((1, model.n_features), dtype=bool)
+    for step in explained.path.steps:
+        mask[0, [place[number] for number in step.words]] = False
+        (wanted,) = model.predict_masks(mask)
+        np.testing.assert_allclose(list(step.probabilities.values()), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("budget", [2, 10, 40, 60, 90, 120, 200, 300, 449, 1000])
+@pytest.mark.parametrize("path", [True, False])
+def test_no_budget_is_exceeded(explainer: TextExplainer, budget: int, path: bool) -> None:
+    found = explainer(TEXT, budget=budget, method=Sobol(path=path))
+    gates = 3 * int(found.cost.get("gates", 0))
+    assert found.cost["distinct"] + gates <= budget
+
+
+def test_short_texts_and_other_options_need_no_gates(explainer: TextExplainer) -> None:
+    short = explainer("a good film and a bad ending")
+    assert short.n_screened == 0
+    assert "gates" not in short.cost
+    for method in (Sobol(gates=False), Sobol(base_masks=5), Sobol(estimator="flip"),
+                   Sobol(sign="occlusion"), Sobol(interactions=3)):  # fmt: skip
+        assert "gates" not in explainer(TEXT, method=method).cost
+
+
+def test_gates_are_an_approximate_answer_of_a_fixed_cost(explainer: TextExplainer) -> None:
+    found = explainer(TEXT, method="gates")
+    longer = explainer(f"{TEXT} {WORDS}", method="gates")
+    assert _spent(found) == _spent(longer) == 1 + 8 + 16 + 3 * 8
+    assert found.n_screened == sum(word.status == "scored" for word in found.words)
+    assert "all scores are approximate" in str(found)
+    assert found.path is None
+    assert found.settings["estimator"] == "gates"
+
+
+def test_gates_estimate_the_scores_that_many_flips_measure() -> None:
+    """On a model whose words matter: rank correlation with converged effects."""
+    explainer = TextExplainer(progress=False)  # the bundled classifier
+    text = (
+        "I wanted to like this film, but the plot is dull, the jokes are awful and the acting is "
+        "wooden. Only the music, which is wonderful, and one brilliant scene near the end kept me "
+        "from leaving. What a waste of a good idea and a great cast!"
+    )
+    truth = explainer(text, method=Sobol(estimator="flip", base_masks=64, path=False), seed=1)
+    found = explainer(text, method="gates")
+    wanted, effects = (
+        np.array([word.scores["NEGATIVE"].effect for word in each.words if word.scores])
+        for each in (truth, found)
+    )
+    assert np.corrcoef(wanted, effects)[0, 1] > 0.9
+    top = {word.word for word in truth.top(4)}
+    assert len(top & {word.word for word in found.top(5)}) >= 3
+
+
+def test_a_function_has_no_gates_and_the_settings_say_so() -> None:
+    explainer = TextExplainer(lambda texts: [t.count("good") - t.count("bad") for t in texts])
+    found = explainer(TEXT, method="gates")
+    assert found.settings["gates"] is False
+    assert found.cost["forwarded"] <= 49
+    assert found.top(1)[0].score != 0
+
+
+def test_few_words_are_exact(explainer: TextExplainer) -> None:
+    found = explainer("good film", method="gates")
+    assert found.is_exact
+    assert found.settings["gates"] is False
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ({"base_masks": 4}, "base_masks=4: must be at least 8"),
+        ({"flips": 0}, "flips=0: must be at least 1"),
+        ({"keep": 1.0}, "keep=1.0"),
+    ],
+)
+def test_wrong_options_are_refused(method: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        GateGradients(**method)
+
+
+def test_too_small_a_budget_is_refused(explainer: TextExplainer) -> None:
+    with pytest.raises(ValueError, match="budget=20: Gate gradients need at least 49"):
+        explainer(TEXT, method="gates", budget=20)
+    more = explainer(TEXT, method="gates", budget=120)
+    assert more.settings["base_masks"] > 8
+    assert _spent(more) <= 120
+
+
+def test_the_first_streamed_answer_comes_from_gates(explainer: TextExplainer) -> None:
+    first, *_, last = explainer.stream(TEXT)
+    assert first.cost["forwarded"] < 0.3 * last.cost["forwarded"]
+    assert first.n_screened > last.n_screened
+    whole = explainer(TEXT)
+    assert last.to_dict()["words"] == whole.to_dict()["words"]
+
+
+def test_the_same_seed_gives_the_same_answer_whatever_the_batches() -> None:
+    model, tok = _make_model()
+    found = [
+        TextExplainer(model, tok, batch_tokens=size, progress=False)(TEXT, seed=4)
+        for size in (64, 4096)
+    ]
+    one, other = (
+        np.array([list(vars(w.scores["LABEL_0"]).values()) for w in each.words if w.scores])
+        for each in found
+    )
+    np.testing.assert_allclose(one, other, atol=1e-3)
+    assert [w.screened_out for w in found[0].words] == [w.screened_out for w in found[1].words]
+
+
+def test_many_labels_share_base_masks(explainer: TextExplainer) -> None:
+    found = TextExplainer(*_make_model(num_labels=4), progress=False)(TEXT, method="gates")
+    assert len(found.targets) == 4
+    assert found.cost["gates"] == 8
+    contrast = found.contrast("LABEL_0", "LABEL_2")
+    assert contrast.n_screened == found.n_screened
+
+
+def test_a_pair_of_texts_has_gates_in_both(explainer: TextExplainer) -> None:
+    found = explainer((TEXT, WORDS))
+    assert found.cost["gates"] > 0
+    assert {word.part for word in found.words if word.screened_out} == {0, 1}
+
+
+def test_the_users_model_is_left_as_it_was() -> None:
+    model, tok = _make_model()
+    model.train()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    TextExplainer(model, tok, progress=False)(TEXT)
+    assert model.training
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert all(parameter.requires_grad for parameter in model.parameters())
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
