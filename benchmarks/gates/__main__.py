@@ -27,6 +27,9 @@ Limit = Annotated[
     int | None,
     typer.Option(help="Only so many reviews of each length: a smoke run.", show_default=False),
 ]
+Lengths = Annotated[
+    str, typer.Option(help="With commas: 40-100, 100-200, 200-400 words; by default all.")
+]
 HUB_ID = "stanfordnlp/imdb"
 OUT = Path("results")
 
@@ -36,6 +39,7 @@ def truth(
     model: Model = None,
     data: Data = HUB_ID,
     limit: Limit = None,
+    lengths: Lengths = "",
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
@@ -47,7 +51,7 @@ def truth(
     from benchmarks.imdb import intervals
     from benchmarks.store import Store
 
-    explainer, chosen, settings = _opened(model, data, limit, seed)
+    explainer, chosen, settings = _opened(model, data, limit, lengths, seed)
     wanted = [
         some[: length.n_truth if model else length.n_small] for length, some in chosen.items()
     ]
@@ -67,6 +71,7 @@ def run(
         str, typer.Option(help="With commas: gates, sobol, sobol-before, flip-4 ...; or all.")
     ] = "all",
     limit: Limit = None,
+    lengths: Lengths = "",
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
@@ -80,7 +85,7 @@ def run(
     from benchmarks.gates.run import run as run_all
     from benchmarks.store import Store
 
-    explainer, chosen, settings = _opened(model, data, limit, seed)
+    explainer, chosen, settings = _opened(model, data, limit, lengths, seed)
     wanted = [
         some[: length.n_large if model else length.n_small] for length, some in chosen.items()
     ]
@@ -148,6 +153,7 @@ def control(
     model: Model = None,
     data: Data = HUB_ID,
     limit: Limit = None,
+    lengths: Lengths = "",
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
@@ -157,7 +163,7 @@ def control(
     from benchmarks.reporting import read_results
     from benchmarks.store import Store
 
-    explainer, chosen, settings = _opened(model, data, limit, seed)
+    explainer, chosen, settings = _opened(model, data, limit, lengths, seed)
     name = explainer.name
     if not explainer.masked("A gripping film.").takes_gates:
         raise typer.BadParameter(f"{name} has no gates")
@@ -223,7 +229,7 @@ def _command() -> str:
 
 
 def _opened(
-    model: str | None, data: str, limit: int | None, seed: int
+    model: str | None, data: str, limit: int | None, lengths: str, seed: int
 ) -> tuple[TextExplainer, dict[Length, list[Review]], dict[str, object]]:
     """The explainer, the reviews of every length, and what results have in common."""
     import warnings
@@ -239,7 +245,9 @@ def _opened(
     chosen = choose_reviews(data, seed=seed, used=find_used())
     every = [one for some in chosen.values() for one in some]
     settings = dict(settings_of(explainer, data, every, seed))
-    return explainer, {length: some[:limit] for length, some in chosen.items()}, settings
+    names = commands.names_in(lengths) or [length.name for length in chosen]
+    wanted = {length: some[:limit] for length, some in chosen.items() if length.name in names}
+    return explainer, wanted, settings
 
 
 @app.command()
