@@ -208,7 +208,7 @@ def speed(
             measured.run_job(large, data, measured.Job(large.name, 230), store)
             measured.run_job(small, data, measured.Job(small.name, 230), store)
         if "long" in asked:
-            measured.run_job(small, data, measured.Job(f"{small.name} ", 1000), store)
+            measured.run_job(small, data, measured.Job(f"{small.name}, long", 1000), store)
         if "corpus-small" in asked:
             measured.run_corpus(small, whole, store, job=small.name, n_before=len(whole))
         if "corpus" in asked:

@@ -35,7 +35,6 @@ HEADER = (
 )  # fmt: skip
 CORPUS_HEADER = (
     "job", "method", "texts", "texts per second", "times faster", "passes a text",
-    "rows of gates a text",
 )  # fmt: skip
 _TITLES = {
     "sobol": "the default", "sobol-before": "the default before", "gates": "gates",
@@ -133,7 +132,6 @@ def run_corpus(
                 "texts": n,
                 "seconds": round(used, 3),
                 "passes": float(np.mean([each.cost["forwarded"] for each in found])),
-                "gates": float(np.mean([each.cost.get("gates", 0) for each in found])),
             }
         )
 
@@ -213,7 +211,7 @@ def corpus_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
             faster = rates[name] / rates["sobol-before"] if "sobol-before" in rates else np.nan
             yield [
                 job, _TITLES[name], str(line["texts"]), f"{rates[name]:.2f}", f"{faster:.1f} x",
-                f"{line['passes']:,.0f}", f"{line['gates']:.0f}",
+                f"{line['passes']:,.0f}",
             ]  # fmt: skip
 
 
