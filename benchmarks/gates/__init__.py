@@ -1,0 +1,1 @@
+"""What gate gradients gain, against flips and against other methods."""
