@@ -28,7 +28,7 @@ from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.designs import Design
 from textsobol.sobol.flip import flip_differences
-from textsobol.sobol.gated import ABSENT, PRESENT
+from textsobol.sobol.gate_predictions import ABSENT, PRESENT
 from textsobol.sobol.masks import base_and_flips
 
 KEY = ("model", "estimator", "review", "replicate")
