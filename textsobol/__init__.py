@@ -24,6 +24,7 @@ __all__ = [
     "SobolIndices",
     "TextExplainer",
     "TextExplanation",
+    "TextModel",
     "TextsobolError",
     "TextsobolWarning",
     "UnstableTopWarning",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from textsobol.sobol import SobolIndices, sobol_indices
     from textsobol.text.explainer import TextExplainer
     from textsobol.text.explanation import TextExplanation
+    from textsobol.text.text_model import TextModel
 
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
@@ -79,6 +81,7 @@ _HOME_OF = {
     "save_report": "textsobol.render.files",
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
+    "TextModel": "textsobol.text.text_model",
     "Sobol": "textsobol.methods",
     "SobolIndices": "textsobol.sobol",
     "sobol_indices": "textsobol.sobol",

@@ -75,6 +75,8 @@ class Settings(_OpenRecord):
     signed: bool
     versions: dict[str, str]
     labels: list[str]
+    given: dict[str, str] = {}
+    hint: str = ""
     score: str = ""
     unit: str = ""
     quantity: str = ""

@@ -193,6 +193,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("seed", settings.get("seed")),
         ("dtype", settings.get("dtype")),
         ("log-odds off by up to", settings.get("precision_difference")),
+        ("hint", settings.get("hint")),
         ("textsobol", versions.get("textsobol")),
     ]
     return [(name, value) for name, value in facts if value is not None]

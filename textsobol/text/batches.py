@@ -1,7 +1,8 @@
 """Run a torch model on rows of tokens: sorted by length, batched by tokens."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,20 +44,17 @@ class LogitRunner:
         special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
         self._stand_in = next((token for token in special if token is not None), 0)
         self._takes_types = "token_type_ids" in tokenizer.model_input_names
-        self._device = next(model.parameters()).device
-        self._batch_tokens = batch_tokens or _choose_batch_tokens(model, self._device.type)
+        self._batch_tokens = batch_tokens or self._choose_batch_tokens()
 
     def __call__(self, rows: Sequence[Row], tick: Tick) -> Forwarded:
         """Logits ``(rows, labels)``, and each row's tokens in its batch."""
-        import torch
-
         # Models cannot read an empty text: one token replaces it.
         stand_in = Row(np.array([self._stand_in]), np.array([0]))
         rows = [row if len(row.ids) else stand_in for row in rows]
         lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
         found: Floats | None = None  # one array: many small ones would fragment the memory
         widths = np.zeros(len(rows), dtype=np.int64)
-        with in_evaluation(self._model), torch.inference_mode():
+        with self._inference():
             for batch in self._split(np.argsort(-lengths, kind="stable"), lengths):
                 own = self._forward([rows[k] for k in batch])
                 if found is None:
@@ -102,8 +100,6 @@ class LogitRunner:
         return self._forward(rows[:half]) + self._forward(rows[half:])
 
     def _forward_once(self, rows: Sequence[Row], longest: int) -> Floats:
-        import torch
-
         ids = np.full((len(rows), longest), self._pad or 0, dtype=np.int64)
         seen = np.zeros((len(rows), longest), dtype=np.int64)
         types = np.full((len(rows), longest), self._pad_type, dtype=np.int64)
@@ -116,7 +112,25 @@ class LogitRunner:
         inputs = {"input_ids": ids, "attention_mask": seen}
         if self._takes_types:
             inputs["token_type_ids"] = types
-        tensors = {name: torch.from_numpy(own).to(self._device) for name, own in inputs.items()}
+        return self._compute(inputs)
+
+    def _choose_batch_tokens(self) -> int:
+        device = next(self._model.parameters()).device.type
+        return _choose_batch_tokens(self._model, device)
+
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        import torch
+
+        with in_evaluation(self._model), torch.inference_mode():
+            yield
+
+    def _compute(self, inputs: Mapping[str, Integers]) -> Floats:
+        """Logits ``(rows, labels)`` of token arrays ``(rows, tokens)``."""
+        import torch
+
+        device = next(self._model.parameters()).device
+        tensors = {name: torch.from_numpy(own).to(device) for name, own in inputs.items()}
         logits = self._model(**tensors).logits
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
 

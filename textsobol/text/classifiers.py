@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
+from textsobol.labels import rename_labels
 from textsobol.ledger import Cost
 from textsobol.sobol.arrays import Array
 from textsobol.steps import Engine, Forwarded, Tick
@@ -94,6 +95,7 @@ class HuggingFaceClassifier:
         token_path: assemble tokens from pieces where that is right; else always tokenize
             every text.
         dtype: of the copy of the model that makes the passes; ``None``: the model itself does.
+        label_names: names for labels that have none of their own.
     """
 
     model: Any
@@ -105,17 +107,26 @@ class HuggingFaceClassifier:
     token_path: bool = True
     passes: int = 1
     dtype: str | None = None
+    label_names: Sequence[str] | None = None
 
     @property
     def details(self) -> dict[str, Any]:
-        """The window, and the dtype if one was chosen."""
-        chosen = {} if self.dtype is None else {"dtype": self.dtype}
-        return {"window": self.max_length, **chosen}
+        """The window, and what was chosen of dtype and names of labels."""
+        names = None if self.label_names is None else list(map(str, self.label_names))
+        chosen = {"dtype": self.dtype, "label_names": names}
+        return {"window": self.max_length, **{k: v for k, v in chosen.items() if v is not None}}
 
     def prepare(
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
     ) -> Prepared:
         """The token rows of masked texts."""
+        make_inputs = self.make_rows(texts, spans, perturbation)
+        return Prepared(make_inputs, make_row_key, self.runner, reference=self.reference)
+
+    def make_rows(
+        self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
+    ) -> Callable[[Array], list[Row]]:
+        """From masks to token rows."""
         replacement = self.replacement(perturbation)
         parts = [MaskedText(text, own, replacement) for text, own in zip(texts, spans, strict=True)]
         with keep_settings(self.tokenizer):
@@ -128,7 +139,7 @@ class HuggingFaceClassifier:
             with keep_settings(self.tokenizer):
                 return [self._cut(row) for row in make_rows(masks)]
 
-        return Prepared(make_inputs, make_row_key, self.runner, reference=self.reference)
+        return make_inputs
 
     @cached_property
     def runner(self) -> LogitRunner:
@@ -171,9 +182,9 @@ class HuggingFaceClassifier:
             return self.max_length - len(encode(self.tokenizer, *([""] for _ in texts))[0].ids)
 
     def labels(self, n_outputs: int) -> list[str]:
-        """The labels of the model's configuration."""
+        """The labels of the model's configuration; those given if it names none."""
         names = getattr(self.model.config, "id2label", None) or {}
-        return [str(names.get(k, k)) for k in range(n_outputs)]
+        return rename_labels([str(names.get(k, k)) for k in range(n_outputs)], self.label_names)
 
 
 class ZeroShotClassifier:

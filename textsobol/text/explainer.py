@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from textsobol.driver import run, stream
-from textsobol.labels import choose_target
+from textsobol.labels import NAME_LABELS, are_numbers, choose_target
 from textsobol.methods import Attribution, Method, Scale, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
@@ -18,6 +18,7 @@ from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
 from textsobol.text.explanation import TextExplanation
+from textsobol.text.given import describe_given
 from textsobol.text.inputs import Text, checked_texts, default_budget
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
@@ -38,12 +39,15 @@ class TextExplainer:
 
     Args:
         model: a text-classification or zero-shot-classification pipeline, a model (with
-            ``tokenizer``), a pair (model, tokenizer), a directory or hub id, a function from a
-            list of texts to scores, or a remote model: see `textsobol.endpoint` and
-            `textsobol.remote`. It is never changed. By default, the bundled classifier of film
-            reviews.
+            ``tokenizer``), a pair (model, tokenizer), a directory or hub id, an ONNX Runtime
+            session or optimum model (with ``tokenizer``), a classifier of scikit-learn, spaCy,
+            Keras or SetFit that takes texts, any object with ``labels`` and ``predict(texts)``
+            (see `textsobol.TextModel`), a function from a list of texts to scores, or a remote
+            model: see `textsobol.endpoint` and `textsobol.remote`. It is never changed. By
+            default, the bundled classifier of film reviews.
         tokenizer: the model's tokenizer, if ``model`` is a model.
-        label_names: names of a function's scores, or all labels of an endpoint.
+        label_names: names of a function's scores, all labels of an endpoint, or names for labels
+            that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
         unit: what a feature is: ``word``, ``token`` (the tokenizer's words),
             ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
@@ -53,9 +57,9 @@ class TextExplainer:
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
             function of a word.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
-            ``output``, the number before softmax. By default the log-odds; a function's scores
-            are analysed as they are, unless ``logit`` or ``probability`` says that they are
-            probabilities.
+            ``output``, the number before softmax. By default the log-odds; a function's scores,
+            and distances of support vector machines, are analysed as they are, unless ``logit``
+            or ``probability`` says that they are probabilities.
         batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
             models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
@@ -111,6 +115,7 @@ class TextExplainer:
             score=score,
             dtype=dtype,
         )
+        self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
@@ -136,6 +141,7 @@ class TextExplainer:
         """The model and the options, for an explanation's settings."""
         return {
             "model": self._classifier.name,
+            "given": self._given,
             "unit": self._unit,
             "perturbation": self._perturbation,
             "ignore": self._ignore,
@@ -318,7 +324,9 @@ class TextExplainer:
             yield explanation
 
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
-        return {**self.settings, "labels": list(model.labels), "versions": versions()}
+        is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
+        hint = {"hint": NAME_LABELS} if is_numbered else {}
+        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
 
 
 def _describe_ignore(ignore: Ignore) -> str | list[str]:

@@ -3,17 +3,24 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from textsobol.endpoints.model import Remote
+from textsobol.labels import rename_labels
 from textsobol.models import BUNDLED
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, ZeroShotClassifier
 from textsobol.text.functions import FunctionClassifier
+from textsobol.text.inputs import Text
+from textsobol.text.libraries import from_library
+from textsobol.text.not_classifiers import check_classifier, explain_architecture
 from textsobol.text.precision import check_dtype, warn_if_slow
 from textsobol.text.remote import RemoteClassifier
+from textsobol.text.sessions import Session, SessionClassifier, find_session
+from textsobol.text.text_model import NamedFunction
 
 _NO_LIMIT = 1_000_000  # tokenizers without a limit have a larger number
 
@@ -33,53 +40,98 @@ def as_classifier(
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
     check_dtype(dtype)
-    model = BUNDLED if model is None else model
-    if tokenizer is not None and not _is_torch_module(model):
-        raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
-    if isinstance(model, str | PathLike):
-        model = load_model(model, trust_remote_code=trust_remote_code)
-    if isinstance(model, tuple) and len(model) == 2:
-        model, tokenizer = model
+    model, tokenizer = _find_parts(model, tokenizer, trust_remote_code=trust_remote_code)
+    check_classifier(model)
     _check_names(label_names=label_names, candidate_labels=candidate_labels)
-    options = {"batch_tokens": batch_tokens, "token_path": token_path, "dtype": dtype}
+    options: dict[str, Any] = {"batch_tokens": batch_tokens, "token_path": token_path}
     if _is_pipeline(model, "ZeroShotClassificationPipeline"):
-        return _from_zero_shot(model, candidate_labels, options)
+        if label_names is not None:
+            raise ValueError("a zero-shot pipeline's labels are its candidate_labels")
+        return _from_zero_shot(model, candidate_labels, {**options, "dtype": dtype})
     if candidate_labels is not None:
         raise ValueError("candidate_labels go with a zero-shot-classification pipeline")
+    options["label_names"] = label_names
     is_pipeline = _is_pipeline(model, "TextClassificationPipeline")
     has_own_steps = is_pipeline and _has_own_steps(model)
-    runs_here = _is_torch_module(model) or (is_pipeline and not has_own_steps)
-    if dtype is not None and not runs_here:
+    inner = model.model if is_pipeline and not has_own_steps else model
+    if _is_torch_module(inner):
+        return _from_pipeline_or_model(model, tokenizer, {**options, "dtype": dtype})
+    if dtype is not None:
         raise ValueError(
             "dtype= goes with a transformers model; a function, an endpoint or a pipeline with "
             "steps of its own runs as it is"
         )
-    if has_own_steps:
-        is_probability = (
-            _get_activation(model.model, model._postprocess_params.get("function_to_apply"))
-            != "none"
-        )
-        return FunctionClassifier(
-            partial(model, top_k=None), label_names, _get_name(model.model), batch_texts,
-            is_probability=is_probability and score != "output",
-        )  # fmt: skip
-    if runs_here:
-        if label_names is not None:
-            raise ValueError(
-                "label_names= names the scores of a function; a model has labels of its own"
-            )
-        return _from_pipeline_or_model(model, tokenizer, options)
+    session = find_session(inner)
+    if session is not None:
+        return _from_session(session, model, tokenizer, options)
     if isinstance(model, Remote):
         return RemoteClassifier(model, label_names)
-    if callable(model):
-        name = getattr(model, "__name__", type(model).__name__)
-        is_probability = score in ("logit", "probability")
-        return FunctionClassifier(
-            model, label_names, name, batch_texts, is_probability=is_probability
+    function = _from_own_steps(model) if has_own_steps else from_library(model)
+    if function is None and callable(model):
+        function = NamedFunction(model, getattr(model, "__name__", type(model).__name__))
+    if function is None:
+        raise TypeError(
+            f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a "
+            f"model and its tokenizer, a path or hub id, a model of scikit-learn, spaCy, Keras or "
+            f"SetFit, a function from a list of texts to scores, or any object with labels and "
+            f"predict(texts): see textsobol.TextModel"
         )
-    raise TypeError(
-        f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a model "
-        f"and its tokenizer, a path or hub id, or a function from a list of texts to scores"
+    return FunctionClassifier(_apply_score(function, score), label_names, batch_texts)
+
+
+def _find_parts(model: Any, tokenizer: Any, *, trust_remote_code: bool) -> tuple[Any, Any]:
+    """A model that is loaded, and its tokenizer or ``None``."""
+    model = BUNDLED if model is None else model
+    is_pair = isinstance(model, tuple) and len(model) == 2
+    if is_pair and tokenizer is None:
+        model, tokenizer = model
+    if type(model).__name__ == "CrossEncoder" and tokenizer is None:  # of sentence-transformers
+        model, tokenizer = model.model, model.tokenizer
+    if tokenizer is not None and not (_is_torch_module(model) or find_session(model) is not None):
+        raise ValueError("tokenizer= goes with a model; what was given has its own, or needs none")
+    if isinstance(model, str | PathLike):
+        return load_model(model, trust_remote_code=trust_remote_code)
+    return model, tokenizer
+
+
+def _apply_score(function: NamedFunction, score: str | None) -> NamedFunction:
+    """``score`` says what a function's scores are, if nothing else does."""
+    if function.returns == "scores" and score in ("logit", "probability"):
+        return replace(function, returns="probabilities")
+    if function.returns == "probabilities" and score == "output":
+        return replace(function, returns="scores")
+    return function
+
+
+def _from_own_steps(pipe: Any) -> NamedFunction:
+    """A pipeline that only itself can run."""
+    asked = pipe._postprocess_params.get("function_to_apply")
+    is_probability = _get_activation(pipe.model, asked) != "none"
+    returns = "probabilities" if is_probability else "scores"
+    return NamedFunction(partial(_call_pipeline, pipe), _get_name(pipe.model), None, returns)
+
+
+def _call_pipeline(pipe: Any, texts: list[Text]) -> Any:
+    pairs = [t if isinstance(t, str) else dict(zip(("text", "text_pair"), t, strict=True))
+             for t in texts]  # fmt: skip
+    return pipe(pairs, top_k=None)
+
+
+def _from_session(
+    session: Session, given: Any, tokenizer: Any, options: dict[str, Any]
+) -> SessionClassifier:
+    asked, limit = None, None
+    if _is_pipeline(given, "TextClassificationPipeline"):
+        asked = given._postprocess_params.get("function_to_apply")
+        limit = given._preprocess_params.get("max_length")
+        given, tokenizer = given.model, given.tokenizer
+    if tokenizer is None:
+        raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
+    # What is known only of a session is that it gives logits.
+    activation = _get_activation(given, asked) if hasattr(given, "config") else "softmax"
+    limits = [session.width, limit, _count_positions(given) if hasattr(given, "config") else None]
+    return SessionClassifier(
+        session, tokenizer, activation, _find_limit(tokenizer, *limits), **options
     )
 
 
@@ -117,9 +169,11 @@ def load_model(
         ) from error
     missing = sorted(info["missing_keys"])
     if missing:
+        trained = str(next(iter(getattr(model.config, "architectures", None) or ()), ""))
+        advice = explain_architecture(trained)
         raise ValueError(
             f"{path!r} is not a trained text classifier: it has no weights for "
-            f"{', '.join(missing[:4])}"
+            f"{', '.join(missing[:4])}" + (f"; its {trained} {advice}" if advice else "")
         )
     return model, tokenizer
 
@@ -189,12 +243,19 @@ def _from_pipeline_or_model(
 def _from_model(
     model: Any, tokenizer: Any, activation: str, limit: int | None, options: dict[str, Any]
 ) -> HuggingFaceClassifier:
-    limits = [tokenizer.model_max_length, _count_positions(model), limit]
-    known = [number for number in limits if number is not None and number < _NO_LIMIT]
-    most = min(known, default=None)
+    most = _find_limit(tokenizer, _count_positions(model), limit)
     if options.get("dtype") is not None:
         warn_if_slow(model, options["dtype"])
+    if options.get("label_names") is not None:
+        names = getattr(model.config, "id2label", None) or {}
+        rename_labels([str(names.get(k, k)) for k in sorted(names)], options["label_names"])
     return HuggingFaceClassifier(model, tokenizer, activation, _get_name(model), most, **options)
+
+
+def _find_limit(tokenizer: Any, *limits: int | None) -> int | None:
+    """The most tokens of a text: the smallest limit that is known."""
+    every = (tokenizer.model_max_length, *limits)
+    return min((each for each in every if each is not None and each < _NO_LIMIT), default=None)
 
 
 def _count_positions(model: Any) -> int | None:

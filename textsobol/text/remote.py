@@ -16,6 +16,7 @@ from textsobol.errors import LabelMismatchError, RemoteError
 from textsobol.steps import Forwarded, Tick
 from textsobol.text.classifiers import Prepared
 from textsobol.text.functions import FunctionClassifier
+from textsobol.text.text_model import NamedFunction
 from textsobol.text.words import Span
 
 
@@ -28,7 +29,7 @@ class RemoteClassifier(FunctionClassifier):
     """
 
     def __init__(self, model: Remote, label_names: Sequence[str] | None) -> None:
-        super().__init__(model, label_names, model.name, batch_texts=1)
+        super().__init__(NamedFunction(model, model.name), label_names, batch_texts=1)
         self._model = model
         self.activation = model.settings.activation
         self._reader = AnswerReader(label_names, self.activation)
@@ -40,6 +41,8 @@ class RemoteClassifier(FunctionClassifier):
         self, texts: Sequence[str], spans: Sequence[Sequence[Span]], perturbation: str
     ) -> Prepared:
         """The masked texts of a text, whose calls are counted for this text alone."""
+        if len(texts) != 1:
+            raise ValueError("a remote model classifies single texts, not pairs")
         cost = RemoteCost()
         engine = partial(self._ask, cost)
         return replace(super().prepare(texts, spans, perturbation), engine=engine, cost=cost)
