@@ -97,8 +97,9 @@ class Worker:
         with self._changed:
             if job.is_newest:
                 self._cancel(job.tab)
-            n_long = sum(not other.is_cancelled for other in self._long)
-            is_full = job.long is not None and n_long >= self._most_waiting
+            jobs = (*self._short, *self._long, *self._running)
+            n_long = sum(other.long is not None and not other.is_cancelled for other in jobs)
+            is_full = job.long is not None and n_long > self._most_waiting  # one of them runs
             if is_full or self._is_closed or len(self._short) >= _MOST_SHORT:
                 raise BusyError("too many texts wait for their turn; try again in a moment")
             if self._thread is None:

@@ -43,12 +43,12 @@ class Wire {
   // Calls take(event, data) for every event of the stream.
   async follow(path, body, signal, take) {
     const response = await this.send(path, body, { signal });
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const [reader, decoder] = [response.body.getReader(), new TextDecoder()];
     let text = "";
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      text += value;
+      text += decoder.decode(value, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop();
       for (const block of blocks) {

@@ -37,6 +37,8 @@ class Board {
     const place = this.element.querySelector(".cards");
     place.classList.toggle("two", sides.length > 1);
     place.append(...sides.map((side) => this.makeCard(side)));
+    // What is chosen stands above what it changes; a single text comes before it.
+    if (sides.length === 1) place.querySelector(".columns").before(this.element.querySelector(".view"));
     const explanations = sides.map((side) => new Explanation(side.blank));
     this.group = new LiveGroup(this.element, [...place.children], explanations, details, measures);
     for (const card of this.group.cards) card.deletedSteps = () => [[this.removed, [], ""]];
