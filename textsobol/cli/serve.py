@@ -66,11 +66,7 @@ def serve(
     textsobol serve --corpus explained/
     """
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        fail(
-            ImportError(
-                'textsobol serve needs Starlette and uvicorn: pip install "textsobol[serve]"'
-            )
-        )
+        fail(ImportError('serve needs Starlette and uvicorn: pip install "textsobol[serve]"'))
     try:
         from textsobol.serve import server
         from textsobol.serve.limits import Limits

@@ -62,6 +62,7 @@ def serve(
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens, or an error that says what to do."""
+    connection: socket.socket | None = None
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         connection = socket.socket(family, socket.SOCK_STREAM)
@@ -69,6 +70,8 @@ def listen(host: str, port: int) -> socket.socket:
         connection.bind(address)
         connection.listen()
     except OSError as error:
+        if connection is not None:
+            connection.close()
         reason = error.strerror or error
         raise OSError(f"cannot listen on {host}, port {port}: {reason}; try --port") from error
     return connection

@@ -101,6 +101,7 @@ def describe(explanation: TextExplanation) -> dict[str, Any]:
         "facts": view.clean(" · ".join(facts)),
         "flip": _order_flip(explanation),
         "hasPath": explanation.path is not None,
+        "contrast": [view.clean(label) for label in explanation.settings.get("contrast", ())],
         "canContrast": _can_contrast(explanation),
     }
 

@@ -17,7 +17,8 @@ class Playground {
     this.board = null; // on the page
     this.coming = null; // the next one, until it has colours
     this.request = null;
-    this.asked = 0;
+    this.asked = 0; // number of the last question of each kind: older answers are dropped
+    this.contrasted = 0;
     this.found = []; // the last explanation of each side
     this.label = null; // if one was chosen
     this.measure = "score";
@@ -177,12 +178,12 @@ class Playground {
     if (stages.every((stage) => stage === "done" || stage === "saved")) {
       this.isOver = true;
       this.work(false, stages[0] === "saved" ? "as it was explained" : "done");
-      if (!performance.getEntriesByName("done").length) performance.mark("done");
     } else {
       byId("status").textContent = stages.includes("better") || stages.includes("done") ? "getting better" : "quick estimate";
     }
-    performance.mark("colours");
     this.enable();
+    // The labels to tell apart were changed while this was on its way.
+    if (data.stage === "done" && data.canContrast && JSON.stringify(data.contrast) !== JSON.stringify(this.pair ?? [])) this.contrast();
   }
 
   takeProgress({ side, done, total }) {
@@ -215,7 +216,10 @@ class Playground {
   fillLabels(sides) {
     const labels = sides[0].labels.map(([name]) => name).filter((name) => sides.every((side) => side.labels.some(([other]) => other === name)));
     const key = JSON.stringify([...labels].sort());
-    if (key === this.labels) return;
+    if (key === this.labels) {
+      if (!this.pair) byId("for").value = labels[0] ?? "";
+      return;
+    }
     this.labels = key;
     this.pair = null;
     const options = () => labels.map((name) => make("option", { value: name }, shortened(name, 40)));
@@ -226,10 +230,18 @@ class Playground {
   async choosePair() {
     const [one, other] = [byId("for").value, byId("against").value];
     if (one === other) byId("against").value = "";
-    this.pair = other && one !== other ? [one, other] : null;
-    if (!this.board || !this.found.length) return;
+    const pair = other && one !== other ? [one, other] : null;
+    if (pair === null && this.pair === null) return;
+    this.pair = pair;
+    if (this.board && this.found.length) await this.contrast();
+  }
+
+  async contrast() {
+    const number = ++this.contrasted;
+    const { board } = this;
     try {
       const { sides } = await this.wire.ask("contrast", { contrast: this.pair });
+      if (number !== this.contrasted || board !== this.board) return;
       sides.forEach((data, side) => {
         this.found[side] = { ...this.found[side], ...data };
         this.board.renew(side, data);
