@@ -188,7 +188,7 @@ def test_two_models_side_by_side(visit: Visit) -> None:
         page.locator(".card").nth(1).locator(".w", has_text="awful").click()
         expect(prediction(page)).to_have_count(2)
         expect(prediction(page).first).to_have_text(
-            "Without awful: sentiment: NEGATIVE 62.2\u00a0%"
+            "sentiment, without awful: NEGATIVE 62.2\u00a0%"
         )
         expect(page.locator(".w.gone")).to_have_count(2)
 

@@ -190,7 +190,8 @@ class Playground {
     const bar = byId("progress");
     bar.hidden = total === 0;
     bar.value = Math.min(1, done / (total || 1));
-    const name = this.sides().length > 1 ? ` of side ${side + 1}` : "";
+    const sides = (this.board ?? this.coming)?.sides ?? [];
+    const name = sides.length > 1 ? `, ${sides[side]?.name ?? ""}` : "";
     byId("status").textContent = `getting better: ${done.toLocaleString("en")} forward passes${name}`;
   }
 
@@ -284,17 +285,18 @@ class Playground {
   paintPrediction(all) {
     const isOneModel = all.every((side) => side.model === all[0].model);
     const sides = isOneModel ? all.slice(0, 1) : all;
-    const lines = sides.map((side, k) => {
-      const name = sides.length > 1 ? `${side.name}: ` : "";
-      const whole = `${side.prediction} ${side.value}`;
-      if (!this.now) return [`${name}${whole}`, ""];
-      const [label, value] = [...this.now[k]].reduce((best, own) => (own[1] > best[1] || (own[1] === best[1] && own[0] === side.prediction) ? own : best));
-      return [`${name}${label} ${percent(value, side.isOutput)}`, `${name}${whole} with all words`];
-    });
     const gone = this.now ? this.board.removed.map((word) => shortened(this.board.group.cards[0].names[word], 24)) : [];
-    const which = gone.length > 4 ? `${gone.length} words` : naturally(gone);
-    byId("prediction").replaceChildren(...lines.flatMap(([now, was]) => [
-      make("span", { dir: "auto" }, gone.length ? `Without ${which}: ${now}` : now), make("span", { class: "was" }, was)]));
+    const without = `ithout ${gone.length > 4 ? `${gone.length} words` : naturally(gone)}: `;
+    byId("prediction").replaceChildren(...sides.flatMap((side, k) => {
+      const name = sides.length > 1 ? side.name : "";
+      const whole = `${side.prediction} ${side.value}`;
+      if (!this.now) return [make("span", { dir: "auto" }, `${name && `${name}: `}${whole}`), make("span", { class: "was" })];
+      // A tie keeps the prediction.
+      const [label, value] = [...this.now[k]].reduce((best, own) => (own[1] > best[1] || (own[1] === best[1] && own[0] === side.prediction) ? own : best));
+      return [
+        make("span", { dir: "auto" }, `${name ? `${name}, w` : "W"}${without}${label} ${percent(value, side.isOutput)}`),
+        make("span", { class: "was" }, `${whole} with all words`)];
+    }));
     this.paintTable(sides);
   }
 

@@ -100,9 +100,12 @@ class Board {
 
   paintRemoved() {
     const { group } = this;
-    const order = group.explanations[0].steps.flatMap(([words]) => words).slice(0, this.removed.length);
-    const isPath = order.length === this.removed.length && order.every((word) => this.removed.includes(word));
-    group.deleted = isPath ? this.removed.length : 0; // the place on the curve
+    // The place on the curves, if these words are the first of every path.
+    const isFirst = ({ steps }) => {
+      const order = steps.flatMap(([words]) => words).slice(0, this.removed.length);
+      return !steps.length || (order.length === this.removed.length && order.every((word) => this.removed.includes(word)));
+    };
+    group.deleted = group.explanations.every(isFirst) ? this.removed.length : 0;
     for (const card of group.cards) {
       card.paintDeletions();
       card.spans.forEach((span, word) => {
