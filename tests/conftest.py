@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         place = item.path.relative_to(_HERE).as_posix()
         marks = {
-            "browser": "look" in getattr(item, "fixturenames", ()),
+            "browser": not {"look", "visit"}.isdisjoint(getattr(item, "fixturenames", ())),
             "ray": place == "corpus/test_ray.py",
         }
         marks["slow"] = place.startswith(_SLOW) or any(marks.values())

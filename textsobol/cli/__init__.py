@@ -9,6 +9,7 @@ from textsobol.cli.corpus import corpus, report
 from textsobol.cli.expand import expand
 from textsobol.cli.explain import compare, explain
 from textsobol.cli.image import image
+from textsobol.cli.serve import serve
 
 app = typer.Typer(
     add_completion=False,
@@ -34,5 +35,5 @@ def main(
     """Which words of a text, or regions of a picture, made a classifier decide as it did?"""
 
 
-for command in (explain, corpus, report, compare, image):
+for command in (explain, corpus, report, compare, image, serve):
     app.command()(expand(command))
