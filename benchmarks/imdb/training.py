@@ -33,6 +33,9 @@ def parser(
         "--validation", type=float, default=0.1, help="share of the training texts"
     )
     options.add_argument("--limit", type=int, help="training texts to use (all)")
+    options.add_argument(
+        "--bfloat16", action="store_true", help="train with bfloat16 products: faster on some CPUs"
+    )
     options.add_argument("--seed", type=int, default=0)
     return options
 
@@ -120,7 +123,8 @@ def fit(
                 for group, rate in zip(optimizer.param_groups, full_rates, strict=True):
                     group["lr"] = rate * schedule(step / n_steps)
                 batch = {name: value.to(device) for name, value in train.batch(numbers).items()}
-                loss = model(**batch).loss
+                with torch.autocast(device.type, torch.bfloat16, enabled=options.bfloat16):
+                    loss = model(**batch).loss
                 optimizer.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -81,6 +81,30 @@ def test_a_transformer_is_fine_tuned(data: Path, tmp_path: Path) -> None:
     assert {each.word for each in sentiment_of(tmp_path / "tuned")} == {"good", "bad"}
 
 
+def test_frozen_layers_stay_as_they_are(data: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    base = counting_bert(tokenizer())
+    base.save_pretrained(tmp_path / "base")
+    tokenizer().save_pretrained(tmp_path / "base")
+    common = [
+        "--base", str(tmp_path / "base"), "--train", str(data / "reviews.csv"),
+        "--test", str(data / "reviews.csv"), "--epochs", "1", "--limit", "40", "--bfloat16",
+        "--learning-rate", "0.1",
+    ]  # fmt: skip
+    n_layers = base.config.num_hidden_layers
+    printed = run(
+        "train_transformer", *common, "--frozen", str(n_layers), "--test-limit", "10",
+        "--out", str(tmp_path / "tuned"),
+    )  # fmt: skip
+    assert "on 10 reviews" in printed
+    tuned = AutoModelForSequenceClassification.from_pretrained(tmp_path / "tuned").state_dict()
+    before = base.half().float().state_dict()
+    kept = {name for name in before if before[name].equal(tuned[name])}
+    assert {name for name in before if ".layer." in name or "embeddings" in name} <= kept
+    assert any(name not in kept for name in before if "classifier" in name)
+
+
 def test_data_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     from benchmarks.imdb.data import load
 
