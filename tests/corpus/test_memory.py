@@ -24,11 +24,11 @@ needs_glibc = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(("n_words", "at_once"), [(6, 128), (128, 96), (500, 6), (2000, 1)])
+@pytest.mark.parametrize(("n_words", "at_once"), [(6, 128), (128, 96), (500, 15), (2000, 3)])
 def test_fewer_long_texts_are_under_way_than_short_ones(
     tmp_path: Path, n_words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows grow with the words, and so does each row: 6 of 500 words are as 96 of 128."""
+    """Masks grow in number, up to 1,609, and in length: 15 of 500 words are as 96 of 128."""
     walk, live, seen = shard._walk, set(), set()
 
     def watched(explainer: TextExplainer, item: Any, settings: Any) -> Any:
