@@ -12,7 +12,9 @@ from rich.progress import Progress, TextColumn, track
 
 from benchmarks.imdb.data import HUB_ID
 
-LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
+IMDB = (
+    "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
+)
 
 
 def parser(
@@ -39,6 +41,17 @@ def parser(
         help="train and test with bfloat16 products: faster on some CPUs",
     )
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument(
+        "--labels",
+        type=lambda names: dict(enumerate(names.split(","))),
+        default="NEGATIVE,POSITIVE",
+        metavar="NAMES",
+        help="names of the labels 0, 1, ... with commas (NEGATIVE,POSITIVE)",
+    )
+    options.add_argument(
+        "--task", default="Sentiment of film reviews", help="for the model card: what it tells"
+    )
+    options.add_argument("--source", default=IMDB, help="for the model card: whose texts")
     return options
 
 
