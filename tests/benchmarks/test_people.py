@@ -57,7 +57,12 @@ def test_measures_know_the_best_and_the_worst() -> None:
 def test_a_small_run_goes_on_and_is_reported(tmp_path: Path) -> None:
     texts = [
         ("a", "A gripping, beautifully acted film. The plot is thin.", "gripping, beautifully", 1),
-        ("b", "A dull and lifeless film; the worst of the year.", "dull and lifeless", 0),
+        (
+            "b",
+            "A dull and lifeless film; the worst of the year.",
+            "dull and lifeless film; the worst",
+            0,
+        ),
         ("c", "A masterpiece, says nobody.", "masterpiece", 0),  # which the model gets wrong
     ]
     lines = [
