@@ -119,7 +119,7 @@ def corpus(
     n_explained = found.texts - found.failed
     message = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
     if found.outside:
-        message += f"; {found.outside:,} are longer than the model's window"
+        message += f"; {found.outside:,} are longer than the model's window (--long window)"
     if found.failed:
         name, reason = next(found.failures())
         message += f"; {found.failed:,} failed, see the column error; {name!r}: {reason}"

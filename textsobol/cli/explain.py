@@ -15,6 +15,8 @@ from textsobol.cli.options import (
     AsJson,
     CallOptions,
     DtypeOption,
+    Long,
+    LongOption,
     Model,
     ModelOptions,
     Quiet,
@@ -124,6 +126,7 @@ def compare(
         ),
     ] = None,
     model: Model = None,
+    long: LongOption = Long.outside,
     dtype: DtypeOption = None,
     target: Target = None,
     budget: Annotated[
@@ -156,7 +159,9 @@ def compare(
             find_method(name).for_texts()
         found = {}
         with report_warnings(quiet=quiet):
-            explainer = ModelOptions(model=model, dtype=dtype).make_explainer(quiet=quiet)
+            explainer = ModelOptions(model=model, long=long, dtype=dtype).make_explainer(
+                quiet=quiet
+            )
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None
                 own = budget if can_choose else None

@@ -30,8 +30,16 @@ from textsobol.text.scores import (
     make_path,
     make_word_records,
 )
-from textsobol.text.truncation import find_visible_words
-from textsobol.text.words import Ignore, Segmenter, get_segmenter, make_ignore_predicate
+from textsobol.text.truncation import find_spans, find_visible_words
+from textsobol.text.windowed import with_windows
+from textsobol.text.windows import Windows, read_long
+from textsobol.text.words import (
+    Ignore,
+    Segmenter,
+    describe_ignore,
+    get_segmenter,
+    make_ignore_predicate,
+)
 
 
 class TextExplainer:
@@ -56,6 +64,10 @@ class TextExplainer:
             token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
             function of a word.
+        long: what happens to words beyond the model's window: ``outside`` (the model cannot see
+            them; they score 0, with one warning), or ``window``: windows slide over the text, so
+            that every word gets a score; see `Windows`, such as ``Windows(aggregate="max")``.
+            Where no window is known, as of a function, all of a text is given to the model.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
             ``output``, the number before softmax. By default the log-odds; a function's scores,
             and distances of support vector machines, are analysed as they are, unless ``logit``
@@ -91,6 +103,7 @@ class TextExplainer:
         unit: str | Segmenter = "word",
         perturbation: str = "delete",
         ignore: Ignore | None = None,
+        long: str | Windows = "outside",
         score: str | None = None,
         batch_tokens: int | None = None,
         batch_texts: int = 256,
@@ -120,9 +133,8 @@ class TextExplainer:
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
-        self._ignore = (
-            ignore if ignore is None or isinstance(ignore, str) else _describe_ignore(ignore)
-        )
+        self._ignore = describe_ignore(ignore)
+        self._windows = read_long(long)
         self._score = score or "logit"
         self.progress = progress
 
@@ -146,6 +158,7 @@ class TextExplainer:
             "perturbation": self._perturbation,
             "ignore": self._ignore,
             **self._classifier.details,
+            **({} if self._windows is None else self._windows.settings),
             "score": self._score if self._classifier.activation != "none" else "output",
         }
 
@@ -261,9 +274,11 @@ class TextExplainer:
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
-        words, cuts = find_visible_words(self._classifier, self._segment, self._ignored, texts)
+        spans = find_spans(self._segment, texts, self._classifier.tokenizer)
+        classifier = with_windows(self._classifier, self._windows, texts, spans)
+        words, cuts = find_visible_words(classifier, self._ignored, texts, spans)
         return MaskedTextModel(
-            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
+            classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
         )
 
     def _choose_budget(
@@ -326,8 +341,10 @@ class TextExplainer:
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
         hint = {"hint": NAME_LABELS} if is_numbered else {}
-        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
-
-
-def _describe_ignore(ignore: Ignore) -> str | list[str]:
-    return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
+        return {
+            **self.settings,
+            **model.details,
+            "labels": list(model.labels),
+            **hint,
+            "versions": versions(),
+        }
