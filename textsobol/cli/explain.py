@@ -14,6 +14,7 @@ from rich.console import Console
 from textsobol.cli.options import (
     AsJson,
     CallOptions,
+    DryRun,
     DtypeOption,
     Long,
     LongOption,
@@ -25,7 +26,7 @@ from textsobol.cli.options import (
     Target,
     Top,
 )
-from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
+from textsobol.cli.output import EXPECTED, check_suffix, fail, note, print_estimate, report_warnings
 from textsobol.methods import METHODS, TEXT_METHODS, find_method
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -61,6 +62,7 @@ def explain(
         Path | None, typer.Option(help="Write a plot: a .png or .svg file.", show_default=False)
     ] = None,
     as_json: AsJson = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain a text: find the words behind the model's prediction.
@@ -93,7 +95,11 @@ def explain(
         if not content.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         with report_warnings(quiet=quiet):
-            explanation = model.make_explainer(quiet=quiet)(content, **arguments)
+            explainer = model.make_explainer(quiet=quiet)
+            if dry_run:
+                print_estimate(explainer.estimate(content, **arguments), as_json=as_json)
+                return
+            explanation = explainer(content, **arguments)
         if against is not None:
             explanation = explanation.contrast(explanation.target, against)
         for file in filter(None, (html, png)):

@@ -84,6 +84,14 @@ LongOption = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print what it would cost, in forward passes, tokens and time, and stop. About ten "
+        "batches say how fast the model is.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")]
 # How indices are estimated is for research, in Python.
 SobolOptions = Annotated[Sobol, LeaveOut(("estimator", "design", "base_masks", "sign"))]

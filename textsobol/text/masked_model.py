@@ -14,14 +14,15 @@ from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
 from textsobol.outputs import compute_score_tensor, compute_scores
 from textsobol.sobol.arrays import Array, Floats, Integers
-from textsobol.steps import Engine, Forwarded
-from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
+from textsobol.steps import Engine
+from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Prepared
 from textsobol.text.embeddings import embed
 from textsobol.text.gate_ways import has_own_gates
 from textsobol.text.gates import GatedText, gate_gradients, takes_gates, window_gradients
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
+from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
 from textsobol.text.words import find_paragraphs, find_sentences
@@ -65,7 +66,7 @@ class MaskedTextModel(MaskedClassifier):
         ]  # fmt: skip
         self._classifier = classifier
         self._perturbation = perturbation
-        self._prepared = classifier.prepare(self._seen, self._spans, perturbation)
+        self._prepared = self.prepare()
         super().__init__(
             len(self.scored),
             activation=classifier.activation,
@@ -73,6 +74,20 @@ class MaskedTextModel(MaskedClassifier):
             names=classifier.labels,
             cost=self._prepared.cost,
         )
+
+    def prepare(self) -> Prepared:
+        """The text, ready to be masked; what is known of it is not shared."""
+        return self._classifier.prepare(self._seen, self._spans, self._perturbation)
+
+    @property
+    def passes(self) -> int:
+        """Forward passes that a mask costs."""
+        return self._classifier.passes
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether forward passes are calls of a server."""
+        return isinstance(self._classifier, RemoteClassifier)
 
     @property
     def details(self) -> dict[str, Any]:
@@ -102,18 +117,18 @@ class MaskedTextModel(MaskedClassifier):
             return None
         masks = np.random.default_rng(0).random((4, self.n_features)) < 0.5
         masks[0] = True
-        outputs = [self._run_apart(masks, is_reference=own).outputs for own in (False, True)]
+        outputs = [self._run_apart(masks, is_reference=own) for own in (False, True)]
         if not np.isfinite(outputs).all():
             return None
         chosen, own = (compute_scores(o, self._activation, "logit", self._chosen) for o in outputs)
         return float(f"{np.abs(chosen - own).max():.3g}")
 
-    def _run_apart(self, masks: Array, *, is_reference: bool) -> Forwarded:
-        """Outputs of the masks, which are not remembered."""
-        prepared = self._classifier.prepare(self._seen, self._spans, self._perturbation)
-        run = prepared.reference if is_reference else prepared.engine
-        assert run is not None
-        return run(prepared.inputs(masks), lambda _: None)
+    def _run_apart(self, masks: Array, *, is_reference: bool) -> Floats:
+        """Outputs of the masks, of which nothing is remembered."""
+        prepared = self.prepare()
+        engine = prepared.reference if is_reference else prepared.engine
+        assert engine is not None
+        return engine(prepared.inputs(masks), lambda _: None).outputs
 
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the token embeddings, for transformers models."""
