@@ -78,7 +78,7 @@ class Method:
         """Masks it scores without a budget, or ``None`` if it can use any number."""
         return None
 
-    def expected_masks(self, n_features: int) -> int:
+    def expected_masks(self, n_features: int, *, has_path: bool = False) -> int:
         """Most masks it scores without a budget, the whole input included."""
         return max(1, self.least_masks(n_features))
 

@@ -151,7 +151,8 @@ class MaskedTextModel(MaskedClassifier):
             return passes
         if is_decision and has_own_gates(self._transformer):
             return _ROW_OF_STEPS
-        return passes + self._has_windows  # all windows first, then one by one with gradients
+        # All windows first, then one by one with gradients.
+        return passes + isinstance(self._classifier, WindowedClassifier)
 
     def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
         """Derivatives of the analysed scores, or of the decision's score."""
@@ -166,10 +167,6 @@ class MaskedTextModel(MaskedClassifier):
             ((text, _),) = self._gated
             _, slopes = gate_gradients(text, gates, compute)
         return -slopes if is_decision and self.is_no else slopes
-
-    @property
-    def _has_windows(self) -> bool:
-        return isinstance(self._classifier, WindowedClassifier)
 
     @property
     def _transformer(self) -> HuggingFaceClassifier | None:

@@ -36,7 +36,7 @@ class Task:
         """Most masks that the method will score, the whole text included."""
         if self.n_masks is not None:
             return max(1, self.n_masks)
-        return self.method.expected_masks(self.model.n_features)
+        return self.method.expected_masks(self.model.n_features, has_path=True)
 
     @property
     def most_passes(self) -> int:
