@@ -15,6 +15,7 @@ These errors show while a model runs:
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
     ├── DamagedFileWarning        a file of a job is damaged, and is made again
+    ├── SegmenterWarning          no segmenter for the text's language is installed
     ├── SlowDtypeWarning          the CPU has no instructions for the dtype chosen
     ├── UnstableTopWarning        the budget ran out before the top was stable
     └── WindowWarning             a text is longer than the model's window
@@ -39,6 +40,7 @@ __all__ = [
     "GatesError",
     "LabelMismatchError",
     "RemoteError",
+    "SegmenterWarning",
     "SlowDtypeWarning",
     "TextsobolError",
     "TextsobolWarning",
@@ -100,6 +102,10 @@ class ConstantScoreWarning(TextsobolWarning):
 
 class DamagedFileWarning(TextsobolWarning):
     """A file of a job is not the one that was written, and is made again."""
+
+
+class SegmenterWarning(TextsobolWarning):
+    """No segmenter for the language of a text is installed, so that features are not words."""
 
 
 class SlowDtypeWarning(TextsobolWarning):

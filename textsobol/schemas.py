@@ -79,6 +79,7 @@ class Settings(_OpenRecord):
     hint: str = ""
     score: str = ""
     unit: str = ""
+    segmenters: dict[str, str] = {}
     quantity: str = ""
     estimator: str = ""
     design: str | None = None

@@ -30,8 +30,10 @@ from textsobol.text.scores import (
     make_path,
     make_word_records,
 )
+from textsobol.text.segmenters import describe_unit, get_segmenter
 from textsobol.text.truncation import find_visible_words
-from textsobol.text.words import Ignore, Segmenter, get_segmenter, make_ignore_predicate
+from textsobol.text.unspaced import name_cutters
+from textsobol.text.words import Ignore, make_ignore_predicate
 
 
 class TextExplainer:
@@ -49,9 +51,11 @@ class TextExplainer:
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
-        unit: what a feature is: ``word``, ``token`` (the tokenizer's words),
-            ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
-            spans.
+        unit: what a feature is: ``word``, ``word+punctuation``, ``token`` (the tokenizer's words),
+            ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, a spaCy pipeline, or a
+            callable from a text to spans. Chinese, Japanese, Thai, Lao, Khmer and Burmese, which
+            have no spaces, are cut into words by jieba, SudachiPy, PyThaiNLP or ICU if they are
+            installed; the setting ``segmenters`` of an explanation says which.
         perturbation: what happens to an absent word: ``delete``, ``mask`` (replaced by the mask
             token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
@@ -88,7 +92,7 @@ class TextExplainer:
         *,
         label_names: Sequence[str] | None = None,
         candidate_labels: Sequence[str] | None = None,
-        unit: str | Segmenter = "word",
+        unit: Any = "word",
         perturbation: str = "delete",
         ignore: Ignore | None = None,
         score: str | None = None,
@@ -117,7 +121,7 @@ class TextExplainer:
         )
         self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
-        self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
+        self._unit = describe_unit(unit)
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
         self._ignore = (
@@ -326,7 +330,12 @@ class TextExplainer:
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
         hint = {"hint": NAME_LABELS} if is_numbered else {}
-        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
+        texts = [model.text] if isinstance(model.text, str) else list(model.text)
+        cutters = name_cutters(self._segment, texts)
+        return {
+            **self.settings, "labels": list(model.labels), **hint, "versions": versions(),
+            **({"segmenters": cutters} if cutters else {}),
+        }  # fmt: skip
 
 
 def _describe_ignore(ignore: Ignore) -> str | list[str]:
