@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -260,8 +261,10 @@ class TextExplainer:
                 made = {**made, "precision_difference": difference}
             return self._make_explanation(model, found, target, start, made)
 
-        found = yield from map_results(steps, lambda found: partial(explain, found))
-        return explain(found)
+        def explain_later(found: Attribution) -> Callable[[], TextExplanation]:
+            return partial(explain, replace(found, is_intermediate=True))
+
+        return explain((yield from map_results(steps, explain_later)))
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
@@ -308,7 +311,9 @@ class TextExplainer:
             pairs=make_pairs(model, found),
             path=make_path(model, found),
             sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),
-            advised=advise_passes(model.labels, found, passes=self._classifier.passes),
+            advised=advise_passes(
+                model.labels, found, passes=self._classifier.passes, budget=made["budget"]
+            ),
             evidence=found,
         )
 
