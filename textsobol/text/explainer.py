@@ -18,6 +18,7 @@ from textsobol.progress import LateProgress
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
+from textsobol.text.doubts import warn_of_unknown_words, weigh_punctuation
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.given import describe_given
 from textsobol.text.inputs import Text, checked_texts, default_budget
@@ -246,25 +247,39 @@ class TextExplainer:
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
         model = self._mask(text)
         yield from model.predict(targets, target)
-        difference = model.measure_precision()
         target = choose_target(target, model.labels, model.probabilities)
         if method.kind == "search":  # takes far too long for several labels
             model = model.with_target(target)
+        notes = self._note(model)
         budget, n_masks = self._choose_budget(method, budget, model)
         expect(n_masks or method.expected_masks(model.n_features))
         problem = model.problem(target, is_streamed=is_streamed)
         steps = method.attribute(problem, budget=n_masks, seed=seed)
 
         def explain(found: Attribution) -> TextExplanation:
-            made = record(method, found, budget=budget, seed=seed)
-            if difference is not None:
-                made = {**made, "precision_difference": difference}
+            made = {**record(method, found, budget=budget, seed=seed), **notes}
             return self._make_explanation(model, found, target, start, made)
 
         def explain_later(found: Attribution) -> Callable[[], TextExplanation]:
             return partial(explain, replace(found, is_intermediate=True))
 
-        return explain((yield from map_results(steps, explain_later)))
+        found = yield from map_results(steps, explain_later)
+        notes |= yield from weigh_punctuation(model, found, target)
+        return explain(found)
+
+    def _note(self, model: MaskedTextModel) -> dict[str, Any]:
+        """What the settings of an explanation say of its text; runs no method."""
+        texts = [model.text] if isinstance(model.text, str) else list(model.text)
+        classifier, cutters = self._classifier, name_cutters(self._segment, texts)
+        difference = model.measure_precision()
+        return {
+            **({"segmenters": cutters} if cutters else {}),
+            **({} if difference is None else {"precision_difference": difference}),
+            **warn_of_unknown_words(
+                texts, classifier.tokenizer, classifier.name,
+                is_bundled=self._given["kind"] == "bundled model",
+            ),
+        }  # fmt: skip
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
@@ -335,12 +350,7 @@ class TextExplainer:
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
         hint = {"hint": NAME_LABELS} if is_numbered else {}
-        texts = [model.text] if isinstance(model.text, str) else list(model.text)
-        cutters = name_cutters(self._segment, texts)
-        return {
-            **self.settings, "labels": list(model.labels), **hint, "versions": versions(),
-            **({"segmenters": cutters} if cutters else {}),
-        }  # fmt: skip
+        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
 
 
 def _describe_ignore(ignore: Ignore) -> str | list[str]:
