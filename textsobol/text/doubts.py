@@ -33,11 +33,12 @@ def warn_of_unknown_words(
     n_unknown, n_words = (sum(column) for column in zip(*counts, strict=True))
     if n_unknown < min(_LEAST_UNKNOWN, n_words) or n_unknown <= _MOST_UNKNOWN * n_words:
         return {}
+    percent = f"{100 * n_unknown / n_words:.0f} %"
     knows = ", which knows English film reviews" if is_bundled else ""
     warn(
-        f"{n_unknown / n_words:.0%} of the words are unknown to the {name} model{knows}: what it "
-        f"says of this text, and why, means little. Give a model for texts of this kind and "
-        f"language (model=, --model)",
+        f"{percent} of the words are unknown to the {name} model{knows}: what it says of this "
+        f"text, and why, means little. Give a model for texts of this kind and language (model=, "
+        f"--model)",
         UnknownWordsWarning,
     )
     return {"unknown_words": round(n_unknown / n_words, 3)}
@@ -86,7 +87,7 @@ def weigh_punctuation(
         return {}
     warn(
         f"punctuation, which is no feature, moves the score of {target} by {moved:+.2f}, and all "
-        f"words together by {by_words:.2f}: with unit='word+punctuation' its marks have scores too",
+        f"words together by {by_words:.2f}: unit='word+punctuation' (--unit) scores its marks too",
         PunctuationWarning,
     )
     return {"punctuation_effect": moved}
