@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.flip import clip_to_efron_stein, compute_indices, flip_variance
@@ -24,11 +25,10 @@ from textsobol.sobol.uncertainty import Estimate, Samples
 
 LEAST_BASE_MASKS = 8  # for the variance
 # Chosen on training reviews: benchmarks/gates/NOTES.md.
-_SPREAD = 1.0  # standard deviation of the logarithm of true over predicted mean squares
-_DOUBT = 0.45  # standard deviation of an effect, relative to the feature's root mean square
-_WIDER = 1.5  # errors of leaders' totals: moderated by other leaders only, they come out too small
-_NORMAL = 1.96  # half the width of a 95 % interval, in standard errors
-_CERTAIN = 60.0  # degrees of freedom of predictions
+# Both beside what flips and masks of the text itself show: standard deviations of
+_SPREAD = 0.5  # the logarithm of a feature's true over its predicted mean square
+_DOUBT = 0.35  # a predicted effect, relative to the feature's root mean square
+_END = 0.975  # upper end of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,10 @@ class GatedScores:
         weight, is_predicted = self.keep * (1 - self.keep), ~self.is_leading
         found = self.predict()
         squares = np.array([each.squares[is_predicted].sum() for each in found])
-        doubts = np.array([each.doubt for each in found])
         total = weight * squares / np.where(variance > 0, variance, np.inf)
-        return total, total * np.exp(_NORMAL * doubts)
+        errors = np.array([np.hypot(each.doubt, np.sqrt(each.sampling)) for each in found])
+        t = stdtrit(np.array([each.freedom for each in found]), _END)
+        return total, total * np.exp(t * errors)
 
     def contrast(self, a: int, b: int) -> GatedScores:
         """Score of label a minus that of label b; derivatives are linear in the score."""
@@ -186,17 +187,25 @@ def _moderate(
     variance_per_mask: Floats,
     predictions: Sequence[Prediction],
 ) -> Moderated:
-    """Errors of all features: moderated ones of the leaders, constant ones of predictions."""
+    """Errors of all features: moderated ones of the leaders, those of predictions for the others.
+
+    A prediction is off by what is the feature's own, by the error of the calibration, and by what
+    few masks say of all masks (`gate_predictions`); the last is shared by all features.
+    """
     weight, leading, n_masks = scores.keep * (1 - scores.keep), scores.is_leading, len(scores.base)
     effects = differences.mean(axis=0)
     divisor = np.where(variance > 0, variance, np.inf)
     total = weight * squares / divisor
     additive = np.minimum(1.0, weight * (effects**2).sum(axis=0) / divisor)
-    spread = np.hypot(_SPREAD, np.array([each.doubt for each in predictions]))
-    scale_errors = np.array([each.scale_error for each in predictions])
+    doubts, scale_errors, sampling, freedom = (
+        np.array([getattr(each, name) for each in predictions])
+        for name in ("doubt", "scale_error", "sampling", "freedom")
+    )
+    spread = np.sqrt(_SPREAD**2 + doubts**2 + sampling)
+    t = stdtrit(freedom, _END)
     everywhere = {
         "first_of": weight / divisor,
-        "freedom": np.full_like(variance, _CERTAIN),
+        "freedom": freedom,
         "unseen": np.zeros_like(variance),
         "additive": additive,
         "additive_error": 0.5 * additive / np.sqrt(n_masks),
@@ -205,9 +214,9 @@ def _moderate(
     }
     columns = {name: np.tile(value, (len(effects), 1)) for name, value in everywhere.items()} | {
         "effect": effects,
-        "effect_error": np.hypot(_DOUBT * np.sqrt(squares), scale_errors * effects),
+        "effect_error": np.sqrt((_DOUBT**2 + sampling) * squares + (scale_errors * effects) ** 2),
         "total": total,
-        "total_error": total * np.sinh(_NORMAL * spread) / _NORMAL,
+        "total_error": total * np.sinh(t * spread) / t,
         "assumed": np.stack([each.assumed for each in predictions], axis=1),
         "is_known": np.broadcast_to(variance > 0, effects.shape).copy(),
     }
@@ -224,5 +233,8 @@ def _moderate(
         )
         for field in fields(Moderated):
             columns[field.name][leading] = getattr(of_leaders, field.name)
-        columns["total_error"][leading] *= _WIDER
+        # V has a part 2 c.E[D] - c.c, with predicted effects c: no flip shows how far off they are.
+        predicted = weight * (effects[~leading] ** 2).sum(axis=0) / divisor
+        own = columns["interacting_error"][leading]
+        columns["interacting_error"][leading] = np.hypot(own, 2 * np.sqrt(sampling) * predicted)
     return Moderated(**columns)
