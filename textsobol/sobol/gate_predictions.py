@@ -232,8 +232,8 @@ def _measure_sampling(at_gates: Floats, at_base: Floats) -> tuple[float, float]:
     n_masks = len(at_gates)
     at_base = at_base if at_base.any() else at_gates
     effective = np.array([count_effective(at_gates), count_effective(at_base)])
-    variances, freedoms = 1 / effective - 1 / n_masks, np.maximum(effective - 1, 0.5)
+    variances, freedoms = 1 / effective - 1 / n_masks, np.maximum(effective - 1, 1.0)
     sampling = float(variances.sum())
     if sampling < _ROUNDING:  # the same at all masks
         return 0.0, 2.0 * (n_masks - 1)
-    return sampling, max(1.0, sampling**2 / float((variances**2 / freedoms).sum()))
+    return sampling, max(2.0, sampling**2 / float((variances**2 / freedoms).sum()))

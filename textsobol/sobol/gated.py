@@ -28,6 +28,7 @@ LEAST_BASE_MASKS = 8  # for the variance
 # Both beside what flips and masks of the text itself show: standard deviations of
 _SPREAD = 0.5  # the logarithm of a feature's true over its predicted mean square
 _DOUBT = 0.35  # a predicted effect, relative to the feature's root mean square
+_TINY = 1e-300
 _END = 0.975  # upper end of a 95 % interval
 
 
@@ -89,13 +90,12 @@ class GatedScores:
 
         The sum is bounded better than each of its parts: the flips of the sample were drawn for it.
         """
-        weight, is_predicted = self.keep * (1 - self.keep), ~self.is_leading
-        found = self.predict()
-        squares = np.array([each.squares[is_predicted].sum() for each in found])
-        total = weight * squares / np.where(variance > 0, variance, np.inf)
-        errors = np.array([np.hypot(each.doubt, np.sqrt(each.sampling)) for each in found])
+        weight, found = self.keep * (1 - self.keep), self.predict()
+        squares = _mean_squares(self, found)
+        in_all = squares[~self.is_leading].sum(axis=0)
+        total = weight * in_all / np.where(variance > 0, variance, np.inf)
         t = stdtrit(np.array([each.freedom for each in found]), _END)
-        return total, total * np.exp(t * errors)
+        return total, total * np.exp(t * _find_share_errors(found, squares, self.is_leading))
 
     def contrast(self, a: int, b: int) -> GatedScores:
         """Score of label a minus that of label b; derivatives are linear in the score."""
@@ -144,16 +144,16 @@ def estimate_gated(scores: GatedScores) -> Estimate:
     """Indices of all features: from flips for the leading ones, predicted for the others."""
     predictions = scores.predict()
     weight, leading = scores.keep * (1 - scores.keep), scores.is_leading
-    effects, squares, effects_per_mask, squares_per_mask = (
+    effects, effects_per_mask, squares_per_mask = (
         np.stack([getattr(found, name) for found in predictions], axis=-1)
-        for name in ("effects", "squares", "effects_per_mask", "squares_per_mask")
+        for name in ("effects", "effects_per_mask", "squares_per_mask")
     )
+    squares = _mean_squares(scores, predictions)
     differences = np.broadcast_to(effects, scores.differences.shape).copy()
     differences[:, leading] = scores.differences[:, leading]
     variance, variance_per_mask, mean = flip_variance(
         scores.base, scores.f_base, differences, scores.keep, scores.blocks
     )
-    squares[leading] = (differences[:, leading] ** 2).mean(axis=0)
     variance = clip_to_efron_stein(variance, weight * squares)
     divisor = np.where(variance > 0, variance, np.inf)
     first_per_mask = weight * effects * (2 * effects_per_mask - effects)
@@ -179,6 +179,27 @@ def estimate_gated(scores: GatedScores) -> Estimate:
     return Estimate(first, total, effect, variance, mean, variance_per_mask, moderated)
 
 
+def _mean_squares(scores: GatedScores, predictions: Sequence[Prediction]) -> Floats:
+    """E[D_i^2], measured of the leading features and predicted of the others."""
+    squares = np.stack([found.squares for found in predictions], axis=-1)
+    leading = scores.is_leading
+    squares[leading] = (scores.differences[:, leading] ** 2).mean(axis=0)
+    return squares
+
+
+def _find_share_errors(
+    predictions: Sequence[Prediction], squares: Floats, leading: Array
+) -> Floats:
+    """Standard error of the logarithm of the sum of all predicted shares ``(labels,)``.
+
+    V is made of all squares. Were all of them predicted, V would be off by the same factor as each
+    of them; so only the measured fraction of V lets the error from few masks into shares.
+    """
+    doubts, sampling = np.transpose([(each.doubt, each.sampling) for each in predictions])
+    measured = squares[leading].sum(axis=0) / np.maximum(squares.sum(axis=0), _TINY)
+    return np.asarray(np.hypot(doubts, measured * np.sqrt(sampling)))
+
+
 def _moderate(
     scores: GatedScores,
     differences: Floats,
@@ -197,11 +218,11 @@ def _moderate(
     divisor = np.where(variance > 0, variance, np.inf)
     total = weight * squares / divisor
     additive = np.minimum(1.0, weight * (effects**2).sum(axis=0) / divisor)
-    doubts, scale_errors, sampling, freedom = (
+    scale_errors, sampling, freedom = (
         np.array([getattr(each, name) for each in predictions])
-        for name in ("doubt", "scale_error", "sampling", "freedom")
+        for name in ("scale_error", "sampling", "freedom")
     )
-    spread = np.sqrt(_SPREAD**2 + doubts**2 + sampling)
+    spread = np.hypot(_SPREAD, _find_share_errors(predictions, squares, leading))
     t = stdtrit(freedom, _END)
     everywhere = {
         "first_of": weight / divisor,
