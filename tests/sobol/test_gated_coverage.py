@@ -45,8 +45,8 @@ def truth_of(seed: int) -> dict[str, Floats]:
     def moments(others: Floats, change: float) -> tuple[float, float]:
         chances = distribute(others)
         size = len(chances) // 2
-        sums = np.arange(-size, size + 1)
-        values = decide(sums + change) - decide(sums) if change else decide(sums)
+        sums = np.arange(-size, size + 1, dtype=float)
+        values = np.asarray(decide(sums + change) - (decide(sums) if change else 0.0))
         return float(chances @ values), float(chances @ values**2)
 
     mean, square = moments(weights, 0.0)

@@ -32,6 +32,7 @@ _OWN = 0.5  # variance of one flip, and
 _SHARED = 0.15  # of what its masks have in common, relative to the feature's mean square
 _EVEN = 0.2  # of the mask factors is the same for all masks
 _KURTOSIS = 4.0  # of squared flips over what was expected of them, at least
+_LEAST_FREEDOM = 2.0
 _ROUNDING = 1e-12
 
 
@@ -217,7 +218,7 @@ def _measure_sampling(at_gates: Floats, at_base: Floats) -> tuple[float, float]:
     All features share the masks. If squares vary so much between n masks that these say no more
     than m equal ones (Kish 1965), the relative variance of their mean is 1 / m - 1 / n. Derivatives
     are taken at some masks and calibrated at others: the variances of both add up, and their
-    degrees of freedom are those of a sum (Welch 1947).
+    degrees of freedom are those of a sum (Welch 1947), at least one for each.
 
     Args:
         at_gates: expected squares at the masks of the derivatives ``(masks,)``.
@@ -236,4 +237,4 @@ def _measure_sampling(at_gates: Floats, at_base: Floats) -> tuple[float, float]:
     sampling = float(variances.sum())
     if sampling < _ROUNDING:  # the same at all masks
         return 0.0, 2.0 * (n_masks - 1)
-    return sampling, max(2.0, sampling**2 / float((variances**2 / freedoms).sum()))
+    return sampling, max(_LEAST_FREEDOM, sampling**2 / float((variances**2 / freedoms).sum()))

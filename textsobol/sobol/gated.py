@@ -25,9 +25,10 @@ from textsobol.sobol.uncertainty import Estimate, Samples
 
 LEAST_BASE_MASKS = 8  # for the variance
 # Chosen on training reviews: benchmarks/gates/NOTES.md.
-# Both beside what flips and masks of the text itself show: standard deviations of
+# Standard deviations, beside what flips and masks of the text itself show, of
 _SPREAD = 0.5  # the logarithm of a feature's true over its predicted mean square
 _DOUBT = 0.35  # a predicted effect, relative to the feature's root mean square
+_WIDER = 1.2  # errors of leaders' totals: these few are moderated by each other only
 _TINY = 1e-300
 _END = 0.975  # upper end of a 95 % interval
 
@@ -254,6 +255,7 @@ def _moderate(
         )
         for field in fields(Moderated):
             columns[field.name][leading] = getattr(of_leaders, field.name)
+        columns["total_error"][leading] *= _WIDER
         # V has a part 2 c.E[D] - c.c, with predicted effects c: no flip shows how far off they are.
         predicted = weight * (effects[~leading] ** 2).sum(axis=0) / divisor
         own = columns["interacting_error"][leading]

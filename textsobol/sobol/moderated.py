@@ -12,7 +12,7 @@ show how far off five draws can be:
   (Smyth 2004, Linear models and empirical Bayes methods, section 3).
 * *Freedom.* Features share their masks. If one mask holds most of the squared differences, five
   masks say little more than one (Kish 1965, Survey Sampling), and Student's t has few degrees of
-  freedom.
+  freedom; more if many features were flipped in all of them. Features that were not do not count.
 * *Order.* (sum S_i + sum T_i) V / 2, the variance V from fewer than eight masks, is an upper bound
   of V; sum S_i V, as far as the masks agree on it, is a lower bound.
 
@@ -181,6 +181,7 @@ def moderate(
             n_distinct=n_distinct,
             is_seen=is_seen,
             is_bound=n_base < ENOUGH_FOR_VARIANCE,
+            n_pooled=min(n_differences, base.shape[1]),
             least=least,
             others=0.0 if other_variance is None else other_variance[label] / weight,
         )
@@ -210,6 +211,7 @@ def _moderate_label(
     n_distinct: int,
     is_seen: Array,
     is_bound: bool,
+    n_pooled: int,
     least: int,
     others: float,
 ) -> dict[str, Floats]:
@@ -244,10 +246,10 @@ def _moderate_label(
     unseen = mean_nearby(squares, power=1)[size == 0].sum()
     unseen += hidden * n_features / 2
     few = 1 - _FEW / n_masks
-    # A repeated mask says nothing new.
+    # A repeated mask says nothing new, and neither do more pairs than features.
     repeats = n_masks / n_distinct
     freedom = (count_effective(squares.sum(axis=1)) - 1) * (n_distinct - 1) / (n_masks - 1)
-    freedom = max(1.0, freedom * (1 + n_features / _FEATURES))
+    freedom = max(1.0, freedom * (1 + n_pooled / _FEATURES))
     additive, additive_error = (total.sum() * share for share in _additive_share(differences))
     additive += others / variance
     # The error of a variance of residuals from N - 2 masks; only the non-additive part has one.
