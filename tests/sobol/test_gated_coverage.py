@@ -16,6 +16,7 @@ from textsobol.methods.contract import Problem
 from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Floats
 from textsobol.sobol.gate_predictions import _measure_sampling
+from textsobol.sobol.gated import GatedScores
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
 
 MEASURES = ("total", "effect", "first")
@@ -104,6 +105,17 @@ def test_intervals_from_gates_hold_the_truth(plan: GatedPlan) -> None:
     for name, (of_all, of_top) in cover(lambda seed: by_gates(plan, seed)).items():
         assert of_all > 0.93, name
         assert of_top > 0.93, name
+
+
+def test_what_was_screened_out_is_bounded() -> None:
+    held = []
+    for seed in range(SEEDS):
+        found = by_gates(GatedPlan(12, 16, 24), seed)
+        assert isinstance(found._scores, GatedScores)
+        is_screened = ~found._scores.is_leading
+        _, (high,) = found.predicted_total()
+        held.append(truth_of(seed)["total"][is_screened].sum() <= high)
+    assert np.mean(held) > 0.93
 
 
 def test_intervals_of_leaders_hold_the_truth_without_gates() -> None:
