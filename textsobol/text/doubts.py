@@ -18,8 +18,8 @@ from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.tokens import keep_settings
 from textsobol.text.words import find_words
 
-# Of 5,000 film reviews the bundled model knows more than 80 % of the words; of 22 other languages,
-# fewer than 60 %.
+# Of each of 5,000 film reviews the bundled model knows more than 80 % of the words; of texts in 21
+# other languages, fewer than 60 %.
 _MOST_UNKNOWN = 0.25
 _LEAST_UNKNOWN = 3  # words: in a short text, a name or two are no sign of another language
 _NO_CHANGE = 1e-6  # relative to the score: what rounding can do
