@@ -118,7 +118,7 @@ def test_keras(activation: str) -> None:
 def test_the_layers_of_an_own_keras_model_say_nothing_of_its_output() -> None:
     keras = import_keras()
 
-    class Own(keras.Model):  # type: ignore[misc]
+    class Own(keras.Model):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
             super().__init__()
             self.last = keras.layers.Dense(2, activation="softmax")
@@ -127,7 +127,7 @@ def test_the_layers_of_an_own_keras_model_say_nothing_of_its_output() -> None:
         def call(self, texts: Any) -> Any:
             return self.last(self.first(texts))
 
-    class Bare(keras.Model):  # type: ignore[misc]
+    class Bare(keras.Model):  # type: ignore[name-defined, misc]
         def call(self, texts: Any) -> Any:
             return keras.ops.stack([count_words(keras)(texts)[:, 0]] * 2, axis=1)
 
