@@ -1,9 +1,9 @@
-"""Fine-tune a transformer on IMDB.
+"""Fine-tune a transformer on IMDB, or on other texts with labels.
 
     python -m benchmarks.imdb.train_transformer --base MODEL --out DIRECTORY
 
 MODEL is a directory or hub id. Texts come from the hub (stanfordnlp/imdb) or from local JSON
-lines, CSV or Parquet files with the columns text and label.
+lines, CSV or Parquet files with the columns text and label: 0 and 1, or names of any labels.
 """
 
 import re
@@ -12,30 +12,42 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, fit, parser, save, tested
-from benchmarks.provenance import command_of
+from benchmarks.imdb.data import HUB_ID, last_of, load, train_and_validation
+from benchmarks.imdb.training import (
+    RandomlyMaskedTexts,
+    Texts,
+    fit,
+    names_of_labels,
+    numbered,
+    parser,
+    save,
+    tested,
+)
+from benchmarks.provenance import command_of, without_place
 
 CARD = """---
 language: en
 pipeline_tag: text-classification
 base_model: {base}
 ---
-# Sentiment of film reviews: {base}, fine-tuned
+# {labels}: {base}, fine-tuned
 
 | | |
 |---|---|
-| accuracy on {n_test:,} test reviews | {accuracy:.2%} |
-| validation accuracy ({n_validation:,} reviews) | {validation:.2%} |
-| training reviews | {n_train:,}, {max_length} tokens at most, without `<br />` |
+| accuracy on {n_test:,} test texts | {accuracy:.2%} |
+| validation accuracy ({n_validation:,} texts) | {validation:.2%} |
+| training texts | {n_train:,}, {max_length} tokens at most, without `<br />` |
+| random masking | {masking} |
 | frozen | {frozen} lowest layers |
 | seed | {seed} |
 | command | `{command}` |
 
-Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment
-Analysis*); the reviews are not part of this model. The licence is that of the base model. Weights
+Data: {data}; the texts are not part of this model. The licence is that of the base model. Weights
 are stored in half precision and load as single.
 """
+IMDB = (
+    "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
+)
 
 
 def without_markup(example: dict[str, Any]) -> dict[str, Any]:
@@ -69,19 +81,36 @@ def main() -> None:
         metavar="LAYERS",
         help="keep the embeddings and so many of the lowest layers as they are (0: train all)",
     )
-    options.add_argument("--test-limit", type=int, help="test reviews, sampled at random (all)")
+    options.add_argument("--test-limit", type=int, help="test texts, sampled at random (all)")
+    options.add_argument(
+        "--held-out",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the last N texts of --train are the test texts, and not trained on (0: see --test)",
+    )
+    options.add_argument(
+        "--random-masking",
+        action="store_true",
+        help="leave out a random share of the words of every second training text, so that the\n"
+        "model has seen texts with words missing (Madsen et al. 2024)",
+    )
     arguments = options.parse_args()
     torch.manual_seed(arguments.seed)
     train, validation = train_and_validation(
-        arguments.train, arguments.validation, arguments.seed, arguments.limit
+        arguments.train, arguments.validation, arguments.seed, arguments.limit, arguments.held_out
     )
-    test = load(arguments.test, "test")
+    if arguments.held_out:
+        test = last_of(load(arguments.train, "train"), arguments.held_out)
+    else:
+        test = load(arguments.test, "test")
     if arguments.test_limit is not None:
         test = test.shuffle(arguments.seed).take(min(arguments.test_limit, len(test)))
     tokenizer = AutoTokenizer.from_pretrained(arguments.base)
+    labels = names_of_labels(train["label"][:])
     model = AutoModelForSequenceClassification.from_pretrained(
-        arguments.base, num_labels=2, id2label=LABELS,
-        label2id={name: k for k, name in LABELS.items()}, dtype=torch.float32,
+        arguments.base, num_labels=len(labels), id2label=labels,
+        label2id={name: k for k, name in labels.items()}, dtype=torch.float32,
     )  # fmt: skip
     if tokenizer.pad_token is None:  # as decoders have none
         tokenizer.pad_token = tokenizer.eos_token
@@ -90,8 +119,12 @@ def main() -> None:
     if torch.cuda.is_available():
         model.to("cuda")
     texts, checks, tests = (
-        Texts(part.map(without_markup), tokenizer, arguments.max_length)
-        for part in (train, validation, test)
+        kind(numbered(part.map(without_markup), labels), tokenizer, arguments.max_length)
+        for part, kind in (
+            (train, RandomlyMaskedTexts if arguments.random_masking else Texts),
+            (validation, Texts),
+            (test, Texts),
+        )
     )
     trained = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=arguments.learning_rate)
@@ -104,7 +137,9 @@ def main() -> None:
         base=str(arguments.base).rstrip("/").rsplit("/", 1)[-1], n_test=len(tests.labels),
         accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,
-        frozen=arguments.frozen,
+        frozen=arguments.frozen, labels=" / ".join(labels.values()),
+        data=IMDB if arguments.train == HUB_ID else without_place(arguments.train),
+        masking="every second text, any share of its words" if arguments.random_masking else "no",
         command=command_of("benchmarks.imdb.train_transformer"),
     )  # fmt: skip
     save(model.cpu(), tokenizer, arguments, card, results)
