@@ -98,5 +98,3 @@ def total_of(found: Attribution) -> Floats | None:
     if found.indices is None or found.units is not None:
         return None
     return np.asarray(found.indices.total[:, 0])
-
-

@@ -101,7 +101,12 @@ def _column(data: Any, names: Sequence[str]) -> str:
 
 
 def settings_of(
-    explainer: TextExplainer, module: str, source: str, items: Sequence[Item], seed: int, **more: Any
+    explainer: TextExplainer,
+    module: str,
+    source: str,
+    items: Sequence[Item],
+    seed: int,
+    **more: Any,
 ) -> Mapping[str, Any]:
     """What results must have in common to stand in one file.
 

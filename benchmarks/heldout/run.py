@@ -139,8 +139,8 @@ def predicted(additive: Additive, masks: Array, scores: Floats) -> dict[str, flo
 
     Example:
         >>> masks = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=bool)
-        >>> predicted(Additive(np.array([1.0, 2.0]), 1.0), masks, np.array([0.0, 2.0, 1.0, 3.0]))
-        {'r2': 0.2, 'fitted': 1.0, 'lds': 1.0, 'pairs': None}
+        >>> predicted(Additive(np.array([1.0, 2.0]), 0.0), masks, np.array([0.0, 2.0, 1.0, 3.0]))
+        {'r2': 1.0, 'fitted': 1.0, 'lds': 1.0, 'pairs': None}
     """
     values = additive.predict(masks)
     whole, pairs = None, None

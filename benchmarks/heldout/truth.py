@@ -42,7 +42,9 @@ def find_truth(score: Score, n_features: int, *, base_masks: int, seed: int) -> 
     Shapley values then come from half as many random orders, each walked forwards and backwards.
 
     Example:
-        >>> found = find_truth(lambda m: m @ [1.0, 2.0] + m[:, 0] * m[:, 1], 2, base_masks=9, seed=0)
+        >>> def score(masks):
+        ...     return masks @ [1.0, 2.0] + masks[:, 0] * masks[:, 1]
+        >>> found = find_truth(score, 2, base_masks=9, seed=0)
         >>> found.banzhaf.tolist(), found.shapley.tolist(), found.is_exact
         ([1.5, 2.5], [1.5, 2.5], True)
     """
@@ -70,17 +72,14 @@ def enumerate_shapley(score: Score, n_features: int) -> Floats:
         [2.0, 2.0, 2.0]
     """
     d = n_features
-    masks = all_masks(d)
-    place_of = {mask.tobytes(): place for place, mask in enumerate(masks)}
+    masks = np.concatenate(list(all_masks(d)))  # bit i of a mask's number: feature i is present
     scores = score(masks)
     weights = np.array([1 / (d * math.comb(d - 1, size)) for size in range(d)])
     found = np.zeros(d)
     for feature in range(d):
-        without = masks[~masks[:, feature]]
-        with_it = without.copy()
-        with_it[:, feature] = True
-        gains = scores[[place_of[mask.tobytes()] for mask in with_it]] - scores[~masks[:, feature]]
-        found[feature] = weights[without.sum(axis=1)] @ gains
+        without = np.flatnonzero(~masks[:, feature])
+        gains = scores[without | 1 << feature] - scores[without]
+        found[feature] = weights[masks[without].sum(axis=1)] @ gains
     return found
 
 

@@ -73,24 +73,25 @@ def ways(names: Iterable[str], passes: Sequence[int]) -> list[PassesWay]:
         >>> ways(["gates"], [1])[0].fits(20), ways(["gates"], [8])[0].fits(20)
         (False, True)
     """
-    found = []
-    for name in names:
-        if name not in _OURS and name not in METHODS:
-            raise SystemExit(f"unknown method {name!r}; known: {', '.join(all_names())}")
-        title, options = _OURS.get(name, ("", {}))
-        method = "sobol" if name in _OURS else name
-        can_choose = METHODS[method].natural_masks(1) is None or method == "gates"
-        for number in passes if can_choose else (None,):
-            found.append(
-                PassesWay(
-                    method=method,
-                    names=(name if number is None else f"{name}-{number}",),
-                    titles=(title or METHODS[method].title,),
-                    options=options,
-                    passes=number,
-                )
-            )
-    return found
+    return [way for name in names for way in _ways(name, passes)]
+
+
+def _ways(name: str, passes: Sequence[int]) -> list[PassesWay]:
+    if name not in _OURS and name not in METHODS:
+        raise SystemExit(f"unknown method {name!r}; known: {', '.join(all_names())}")
+    title, options = _OURS.get(name, ("", {}))
+    method = "sobol" if name in _OURS else name
+    can_choose = METHODS[method].natural_masks(1) is None or method == "gates"
+    return [
+        PassesWay(
+            method=method,
+            names=(name if number is None else f"{name}-{number}",),
+            titles=(title or METHODS[method].title,),
+            options=options,
+            passes=number,
+        )
+        for number in (passes if can_choose else (None,))
+    ]
 
 
 def all_names() -> list[str]:

@@ -94,7 +94,6 @@ class Texts:
         seen = (torch.arange(ids.shape[1]) < lengths).long()
         return {"input_ids": ids, "attention_mask": seen, "labels": self.labels[list(numbers)]}
 
-
     def row(self, number: int) -> list[int]:
         """Tokens of a text."""
         return self.ids[number]

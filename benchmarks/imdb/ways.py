@@ -91,9 +91,7 @@ def ways(
 def all_names() -> list[str]:
     """Names of everything that can be run."""
     others = [
-        name
-        for name, method in METHODS.items()
-        if not method.is_for_pictures and name not in APART
+        name for name, method in METHODS.items() if not method.is_for_pictures and name not in APART
     ]
     return [*ESTIMATORS, PATH, SHARED, *(name for name in others if name != "sobol")]
 

@@ -18,7 +18,8 @@ class Ridge(Method):
     """Weights of a linear model of the score, fitted to independent random masks.
 
     A datamodel of words (Ilyas et al. 2022), by scikit-learn. The penalty is the one with the
-    smallest leave-one-out error on the same masks. At keep rate 0.5 weights estimate Banzhaf values.
+    smallest leave-one-out error on the same masks. At keep rate 0.5 the weights estimate Banzhaf
+    values.
 
     Attributes:
         keep: probability that a feature is present.

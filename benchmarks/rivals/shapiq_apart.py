@@ -37,6 +37,7 @@ def main() -> None:
         return np.array(json.loads(sys.stdin.readline())["scores"])
 
     for line in sys.stdin:
+        answer: dict[str, Any]
         try:
             answer = {"found": values(approximator, json.loads(line), ask)}
         except Exception as error:
