@@ -13,7 +13,7 @@ import pandas as pd
 from benchmarks.curves import Curve, against_passes, labelled_panels, plain_styles, png_of
 from benchmarks.curves import write_labels as label_curves
 from benchmarks.heldout.text import HEADER, MEASURES, NO_MODEL, PAIRS, SPEX, Measure
-from benchmarks.heldout.ways import OURS, PASSES
+from benchmarks.heldout.ways import OURS
 from benchmarks.reporting import (
     Cell,
     Estimate,
@@ -51,6 +51,8 @@ class Run:
         What has seen far fewer texts than most is left out, and so is what has no such value.
         """
         lines = self.lines[self.lines["asked"].isna() | (self.lines["asked"] == asked)]
+        if measure.name not in lines or lines[measure.name].isna().all():
+            return pd.DataFrame()
         if texts is not None:
             lines = lines[lines["name"] == texts]
         wide = lines.pivot_table(
@@ -58,6 +60,11 @@ class Run:
         )
         wide = wide.loc[:, wide.count() >= _MOST_OF_THEM * wide.count().max()].dropna()
         return wide.clip(lower=_LOWEST) if measure.is_r2 else wide
+
+    @property
+    def asked(self) -> list[int]:
+        """Numbers of passes a word."""
+        return sorted(int(number) for number in self.lines["asked"].dropna().unique())
 
     @property
     def titles(self) -> dict[str, str]:
@@ -136,7 +143,7 @@ def first_table(run: Run, ours: str) -> Table:
     """Ours against the best rival of every measure, at every number of passes."""
     rows = []
     for measure in MEASURES:
-        cells = [_verdict(run, measure, asked, ours) for asked in PASSES]
+        cells = [_verdict(run, measure, asked, ours) for asked in run.asked]
         if any(cell.text for cell in cells):
             rows.append([Cell(measure.title), *cells])
     title = f"{run.model}: {run.titles.get(ours, ours)}, against the best rival"
@@ -145,7 +152,7 @@ def first_table(run: Run, ours: str) -> Table:
         "rival holds 0; else behind. Then that difference (above 0: ours is better), its interval, "
         "and the rival. Columns: forward passes a word."
     )
-    return Table(title, caption, ["measure", *map(str, PASSES)], [("", rows)])
+    return Table(title, caption, ["measure", *map(str, run.asked)], [("", rows)])
 
 
 def _verdict(run: Run, measure: Measure, asked: int, ours: str) -> Cell:
@@ -164,7 +171,7 @@ def _verdict(run: Run, measure: Measure, asked: int, ours: str) -> Cell:
 def measure_tables(run: Run) -> Iterator[Table]:
     """Every measure: methods by passes."""
     for measure in (*MEASURES, *NO_MODEL):
-        columns = {asked: run.column(measure, asked) for asked in PASSES}
+        columns = {asked: run.column(measure, asked) for asked in run.asked}
         titles = {
             method: title
             for method, title in run.titles.items()
@@ -178,7 +185,7 @@ def measure_tables(run: Run) -> Iterator[Table]:
             for place, title in enumerate(titles.values())
         ]
         counts = [Cell("texts"), *(Cell(f"{len(values)}") for values in columns.values())]
-        header = ["method", *map(str, PASSES)]
+        header = ["method", *map(str, run.asked)]
         direction = "Higher" if measure.higher_is_better else "Lower"
         caption = f"{measure.said} {direction} is better."
         yield Table(f"{run.model}: {measure.title}", caption, header, [("", rows), ("", [counts])])
@@ -203,16 +210,21 @@ def _cell(estimate: Estimate | None, place: int, *, with_interval: bool) -> Cell
     return Cell(decimal(estimate.mean), place, interval(estimate) if with_interval else "")
 
 
+def _asked(runs: Sequence[Run]) -> list[int]:
+    return sorted({number for run in runs for number in run.asked})
+
+
 def spex_table(runs: Sequence[Run]) -> Table:
     """The texts of SPEX: R² beside what was published of another model."""
     measure = MEASURES[0]
     shown = ("scores", "pairs", "ridge", "lime", "permutation_shap")
+    asked = _asked(runs)
     rows = []
     for run in runs:
         if "spex" not in set(run.lines["name"]):
             continue
-        columns = [run.column(measure, asked, "spex") for asked in PASSES]
-        for method in shown:
+        columns = [run.column(measure, number, "spex") for number in asked]
+        for method in (name for name in shown if name in run.titles):
             cells = [
                 _cell(mean_with_interval(v[method]), 0, with_interval=True)
                 if method in v
@@ -223,25 +235,26 @@ def spex_table(runs: Sequence[Run]) -> Table:
         passes = run.lines[(run.lines["name"] == "spex") & (run.lines["method"] == "scores")]
         means = passes.groupby("asked")["passes"].mean()
         rows.append(
-            [Cell(f"{run.model}: masks, mean"), *(Cell(f"{means[a]:,.0f}") for a in PASSES)]
+            [Cell(f"{run.model}: masks, mean"), *(Cell(f"{means.get(a, 0):,.0f}") for a in asked)]
         )
-    return Table("The texts of SPEX", SPEX, ["model, method", *map(str, PASSES)], [("", rows)])
+    return Table("The texts of SPEX", SPEX, ["model, method", *map(str, asked)], [("", rows)])
 
 
 def pairs_table(runs: Sequence[Run]) -> Table:
     """What pairs add to the R² of the same explanation."""
+    asked = _asked(runs)
     rows = []
     for run in runs:
         lines = run.lines[run.lines["method"] == "pairs"]
         for name in ("keep 0.5", "keep 0.9", "deletions"):
             cells = []
-            for asked in PASSES:
-                values = lines.loc[lines["asked"] == asked, f"pairs {name}"].dropna()
+            for number in asked:
+                values = lines.loc[lines["asked"] == number, f"pairs {name}"].dropna()
                 found = mean_with_interval(values) if len(values) else None
                 after = f"{interval(found, sign=True)}" if found else ""
                 cells.append(Cell(decimal(found.mean, sign=True) if found else "", 0, after))
             rows.append([Cell(f"{run.model}, {name}"), *cells])
-    return Table("What pairs add", PAIRS, ["model, masks", *map(str, PASSES)], [("", rows)])
+    return Table("What pairs add", PAIRS, ["model, masks", *map(str, asked)], [("", rows)])
 
 
 def draw(paths: Sequence[Path]) -> bytes:
@@ -262,7 +275,7 @@ def _n_texts(run: Run) -> int:
 
 
 def _curves(run: Run) -> Iterator[Curve]:
-    columns = {asked: run.column(MEASURES[0], asked) for asked in PASSES}
+    columns = {asked: run.column(MEASURES[0], asked) for asked in run.asked}
     dashed = partial(map, lambda style: (style[0], (0, (4, 1.5))))
     styles = iter([*plain_styles(), *dashed(plain_styles())])
     for method in _DRAWN:

@@ -11,6 +11,7 @@ The other process asks for scores of masks and is sent them, as lines of JSON.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -54,10 +55,12 @@ class Apart:
 
 @cache
 def _process(python: str) -> subprocess.Popen[str]:
-    """The process; it ends with this one, when its input is closed."""
-    return subprocess.Popen(
+    """The process; it ends with this one."""
+    process = subprocess.Popen(
         [python, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    atexit.register(process.communicate)  # closes its input, and waits
+    return process
 
 
 def _serve(
