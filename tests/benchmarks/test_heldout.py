@@ -120,7 +120,8 @@ def test_what_has_no_model_is_only_fitted_and_ranked() -> None:
     assert found["r2"] is None
     assert found["fitted"] == pytest.approx(np.corrcoef([0, 1, 2, 3], scores)[0, 1] ** 2)
     opposite = predicted(Additive(np.array([-1.0, -2.0])), masks, scores)
-    assert (opposite["fitted"], opposite["lds"]) == (0.0, pytest.approx(-1.0))
+    assert opposite["fitted"] == 0.0
+    assert opposite["lds"] == pytest.approx(-1.0)
 
 
 def written(path: Path, values: dict[str, list[float]]) -> Path:
