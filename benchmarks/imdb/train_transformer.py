@@ -3,7 +3,7 @@
     python -m benchmarks.imdb.train_transformer --base MODEL --out DIRECTORY
 
 MODEL is a directory or hub id. Texts come from the hub (stanfordnlp/imdb) or from local JSON
-lines, CSV or Parquet files with the columns text and label: 0 and 1, or names of any labels.
+lines, CSV or Parquet files with the columns text and label.
 """
 
 import re
@@ -12,25 +12,24 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from benchmarks.imdb.data import HUB_ID, last_of, load, train_and_validation
+from benchmarks.imdb.data import last_of, load, train_and_validation
 from benchmarks.imdb.training import (
     RandomlyMaskedTexts,
     Texts,
     fit,
-    names_of_labels,
     numbered,
     parser,
     save,
     tested,
 )
-from benchmarks.provenance import command_of, without_place
+from benchmarks.provenance import command_of
 
 CARD = """---
 language: en
 pipeline_tag: text-classification
 base_model: {base}
 ---
-# {labels}: {base}, fine-tuned
+# {task}: {base}, fine-tuned
 
 | | |
 |---|---|
@@ -42,12 +41,9 @@ base_model: {base}
 | seed | {seed} |
 | command | `{command}` |
 
-Data: {data}; the texts are not part of this model. The licence is that of the base model. Weights
+Data: {source}; the texts are not part of this model. The licence is that of the base model. Weights
 are stored in half precision and load as single.
 """
-IMDB = (
-    "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
-)
 
 
 def without_markup(example: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +77,7 @@ def main() -> None:
         metavar="LAYERS",
         help="keep the embeddings and so many of the lowest layers as they are (0: train all)",
     )
-    options.add_argument("--test-limit", type=int, help="test texts, sampled at random (all)")
+    options.add_argument("--test-limit", type=int, help="test reviews, sampled at random (all)")
     options.add_argument(
         "--held-out",
         type=int,
@@ -97,20 +93,21 @@ def main() -> None:
     )
     arguments = options.parse_args()
     torch.manual_seed(arguments.seed)
+    held_out = arguments.held_out
     train, validation = train_and_validation(
-        arguments.train, arguments.validation, arguments.seed, arguments.limit, arguments.held_out
+        arguments.train, arguments.validation, arguments.seed, arguments.limit, held_out
     )
-    if arguments.held_out:
-        test = last_of(load(arguments.train, "train"), arguments.held_out)
-    else:
-        test = load(arguments.test, "test")
+    test = (
+        last_of(load(arguments.train, "train"), held_out)
+        if held_out
+        else load(arguments.test, "test")
+    )
     if arguments.test_limit is not None:
         test = test.shuffle(arguments.seed).take(min(arguments.test_limit, len(test)))
     tokenizer = AutoTokenizer.from_pretrained(arguments.base)
-    labels = names_of_labels(train["label"][:])
     model = AutoModelForSequenceClassification.from_pretrained(
-        arguments.base, num_labels=len(labels), id2label=labels,
-        label2id={name: k for k, name in labels.items()}, dtype=torch.float32,
+        arguments.base, num_labels=len(arguments.labels), id2label=arguments.labels,
+        label2id={name: k for k, name in arguments.labels.items()}, dtype=torch.float32,
     )  # fmt: skip
     if tokenizer.pad_token is None:  # as decoders have none
         tokenizer.pad_token = tokenizer.eos_token
@@ -118,13 +115,10 @@ def main() -> None:
     freeze(model, arguments.frozen)
     if torch.cuda.is_available():
         model.to("cuda")
+    kinds = RandomlyMaskedTexts if arguments.random_masking else Texts, Texts, Texts
     texts, checks, tests = (
-        kind(numbered(part.map(without_markup), labels), tokenizer, arguments.max_length)
-        for part, kind in (
-            (train, RandomlyMaskedTexts if arguments.random_masking else Texts),
-            (validation, Texts),
-            (test, Texts),
-        )
+        kind(numbered(part.map(without_markup), arguments.labels), tokenizer, arguments.max_length)
+        for kind, part in zip(kinds, (train, validation, test), strict=True)
     )
     trained = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=arguments.learning_rate)
@@ -134,11 +128,11 @@ def main() -> None:
     )
     results = tested(model, texts, tests, best, arguments)
     card = CARD.format(
+        task=arguments.task, source=arguments.source,
         base=str(arguments.base).rstrip("/").rsplit("/", 1)[-1], n_test=len(tests.labels),
         accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,
-        frozen=arguments.frozen, labels=" / ".join(labels.values()),
-        data=IMDB if arguments.train == HUB_ID else without_place(arguments.train),
+        frozen=arguments.frozen,
         masking="every second text, any share of its words" if arguments.random_masking else "no",
         command=command_of("benchmarks.imdb.train_transformer"),
     )  # fmt: skip

@@ -12,7 +12,9 @@ from rich.progress import Progress, TextColumn, track
 
 from benchmarks.imdb.data import HUB_ID
 
-LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
+IMDB = (
+    "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
+)
 
 
 def parser(
@@ -34,9 +36,23 @@ def parser(
     )
     options.add_argument("--limit", type=int, help="training texts to use (all)")
     options.add_argument(
-        "--bfloat16", action="store_true", help="train with bfloat16 products: faster on some CPUs"
+        "--bfloat16",
+        action="store_true",
+        help="train and test with bfloat16 products: faster on some CPUs",
     )
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument(
+        "--labels",
+        type=lambda names: dict(enumerate(names.split(","))),
+        default="NEGATIVE,POSITIVE",
+        metavar="NAMES",
+        help="names of the labels 0, 1, ... with commas (NEGATIVE,POSITIVE); the data may have the "
+        "names themselves",
+    )
+    options.add_argument(
+        "--task", default="Sentiment of film reviews", help="for the model card: what it tells"
+    )
+    options.add_argument("--source", default=IMDB, help="for the model card: whose texts")
     return options
 
 
@@ -52,24 +68,16 @@ def batches(
     yield from pieces
 
 
-def names_of_labels(labels: Sequence[Any]) -> dict[int, str]:
-    """Names by number: those of IMDB, or the names that the data has.
-
-    Example:
-        >>> names_of_labels([0, 1, 1]), names_of_labels(["World", "Sports", "World"])
-        ({0: 'NEGATIVE', 1: 'POSITIVE'}, {0: 'Sports', 1: 'World'})
-    """
-    found = set(labels)
-    return LABELS if found <= LABELS.keys() else dict(enumerate(sorted(map(str, found))))
-
-
 def numbered(data: Any, names: Mapping[int, str]) -> Any:
-    """The data set with numbers as labels."""
-    if set(data["label"][:]) <= names.keys():
+    """The data set with numbers as labels, where it has names."""
+    found = data["label"][:]
+    if not any(isinstance(label, str) for label in found):
         return data
     number_of = {name: number for number, name in names.items()}
+    if unknown := sorted(set(found) - number_of.keys()):
+        raise SystemExit(f"--labels does not name {', '.join(unknown)}")
+    numbers = [number_of[label] for label in found]
     # Another column: the type of one cannot change in place.
-    numbers = [number_of[str(label)] for label in data["label"]]
     return data.remove_columns("label").add_column("label", numbers)
 
 
@@ -115,22 +123,25 @@ class RandomlyMaskedTexts(Texts):
         ids, words = self.ids[number], self.words[number]
         if self._rng.random() < 0.5:
             return ids
-        is_kept = self._rng.random(1 + len(ids)) < self._rng.random()
+        is_kept = self._rng.random(len(ids)) < self._rng.random()
         return [
             token for token, word in zip(ids, words, strict=True) if word is None or is_kept[word]
         ]
 
 
 @torch.inference_mode()
-def accuracy(model: Any, texts: Texts, size: int, title: str) -> float:
+def accuracy(model: Any, texts: Texts, options: argparse.Namespace, title: str) -> float:
     """Share of texts that the model gets right."""
     model.eval()
     device = next(model.parameters()).device
     right = 0
-    for numbers in track(list(batches(texts.lengths, size, None)), title, transient=True):
+    pieces = list(batches(texts.lengths, options.batch, None))
+    for numbers in track(pieces, title, transient=True):
         batch = {name: value.to(device) for name, value in texts.batch(numbers).items()}
         labels = batch.pop("labels")
-        right += int((model(**batch).logits.argmax(dim=1) == labels).sum())
+        with torch.autocast(device.type, torch.bfloat16, enabled=options.bfloat16):
+            logits = model(**batch).logits
+        right += int((logits.argmax(dim=1) == labels).sum())
     return right / len(texts.labels)
 
 
@@ -179,7 +190,7 @@ def fit(
                 optimizer.step()
                 step += 1
                 bar.update(task, advance=1, loss=f"loss {loss.item():.3f}")
-        found = accuracy(model, validation, options.batch, "validation")
+        found = accuracy(model, validation, options, "validation")
         print(f"epoch {epoch + 1}: validation accuracy {found:.4f}", flush=True)
         if found > best:
             best, stale = found, 0
@@ -197,7 +208,7 @@ def tested(
     model: Any, train: Texts, test: Texts, validation: float, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Measure the accuracy on the test texts, print it, and say what is to be stored."""
-    right = accuracy(model, test, options.batch, "test")
+    right = accuracy(model, test, options, "test")
     print(f"test accuracy {right:.4f} on {len(test.labels):,} reviews", flush=True)
     return {
         "test_accuracy": right,

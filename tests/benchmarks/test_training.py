@@ -139,7 +139,7 @@ def test_any_labels_can_be_learned_and_the_last_texts_held_out(
     (tmp_path / "news.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = [
         "", "--base", str(tmp_path / "base"), "--train", str(tmp_path / "news.jsonl"),
-        "--held-out", "12", "--epochs", "1", "--random-masking", "--out", str(tmp_path / "tuned"),
+        "--held-out", "12", "--labels", "Sci/Tech,Sports,World", "--epochs", "1", "--random-masking", "--out", str(tmp_path / "tuned"),
     ]  # fmt: skip
     monkeypatch.setattr(sys, "argv", arguments)
     train_transformer.main()
