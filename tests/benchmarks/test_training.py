@@ -59,7 +59,7 @@ def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> No
     assert results[0]["test_accuracy"] == 1.0
     assert "test accuracy 1.0000 on 80 reviews" in outputs[0]
     card = (tmp_path / "one" / "README.md").read_text()
-    assert "accuracy on 80 test reviews | 100.00%" in card
+    assert "accuracy on 80 test texts | 100.00%" in card
     assert "--glove glove.txt" in card
     assert str(tmp_path) not in card
     top = sentiment_of(tmp_path / "one")
@@ -139,7 +139,8 @@ def test_any_labels_can_be_learned_and_the_last_texts_held_out(
     (tmp_path / "news.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = [
         "", "--base", str(tmp_path / "base"), "--train", str(tmp_path / "news.jsonl"),
-        "--held-out", "12", "--labels", "Sci/Tech,Sports,World", "--epochs", "1", "--random-masking", "--out", str(tmp_path / "tuned"),
+        "--held-out", "12", "--labels", "Sci/Tech,Sports,World", "--epochs", "1",
+        "--random-masking", "--out", str(tmp_path / "tuned"),
     ]  # fmt: skip
     monkeypatch.setattr(sys, "argv", arguments)
     train_transformer.main()
