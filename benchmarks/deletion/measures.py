@@ -13,7 +13,7 @@ from textsobol.sobol.arrays import Array, Floats, Integers
 SHARES = (0.05, 0.1, 0.2, 0.4)
 MOST = max(SHARES)
 DRAWS = 8  # soft masks of every share
-_WORD_BY_WORD = 60  # words; bounds of longer texts are searched in blocks
+_WORD_BY_WORD = 30  # words; bounds of longer texts are searched in blocks
 _BLOCKS = 5
 Probability = Callable[[Array], Floats]
 """From masks ``(masks, features)`` to the probability of the explained label ``(masks,)``."""
@@ -95,7 +95,7 @@ def chances_of(scores: Floats, expected: float) -> Floats:
 def search_bounds(probability: Probability, n_features: int) -> Mapping[str, Curves]:
     """The lowest and the highest that greedy searches find, of both curves.
 
-    Word by word up to 60 words; longer texts in five blocks, each of the words that do most at that
+    Word by word up to 30 words; longer texts in five blocks, each of the words that do most at that
     moment. Not exact: who uses these bounds must also take what any method reaches.
     """
     found = {}

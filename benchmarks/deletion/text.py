@@ -51,7 +51,7 @@ average; {DRAWS} draws for each share, the same random numbers for all methods (
 
 **Bounds.** All four are shown between the model's own bounds for the text (NAOPC, Edin et al.
 2024): 0 is the lowest and 1 the highest value of the hard measure that greedy searches for it, or
-any method, have found. Searches try every word left: one after another up to 60 words, in five
+any method, have found. Searches try every word left: one after another up to 30 words, in five
 blocks for longer texts. A soft value can lie outside. Texts whose bounds coincide are left out.
 
 **Attributions and searches.** A search looks for deletions and optimises what is measured here: it

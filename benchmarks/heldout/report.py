@@ -12,7 +12,16 @@ import pandas as pd
 
 from benchmarks.curves import Curve, against_passes, labelled_panels, plain_styles, png_of
 from benchmarks.curves import write_labels as label_curves
-from benchmarks.heldout.text import HEADER, MEASURES, NO_MODEL, PAIRS, SPEX, Measure
+from benchmarks.heldout.text import (
+    HEADER,
+    MEASURES,
+    MODELS,
+    NO_MODEL,
+    NOT_RUN,
+    PAIRS,
+    SPEX,
+    Measure,
+)
 from benchmarks.heldout.ways import OURS
 from benchmarks.reporting import (
     Cell,
@@ -94,7 +103,7 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     runs = load(paths)
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
-    parts = [HEADER, _markdown(conditions(runs)), *_commands(runs)]
+    parts = [HEADER, MODELS, NOT_RUN, _markdown(conditions(runs)), *_commands(runs)]
     for ours in ("scores", "default"):
         parts += [_markdown(first_table(run, ours)) for run in runs]
     parts += [f"![R² of fresh masks against forward passes]({PLOT})"]

@@ -73,6 +73,17 @@ NO_MODEL = tuple(
     )
     for name, said in _MASKS.items()
 )
+MODELS = """**Models.** `imdb-bilstm`: the bundled bi-LSTM, 88.94 % on 5,000 IMDB test reviews.
+`minilm-imdb-bf16`: MiniLM-L6 fine-tuned on 8,000 IMDB reviews, 87.0 % on 1,000 test reviews in
+single precision, here with weights in bfloat16 (`model.to(torch.bfloat16)`, saved).
+`minilm-agnews-bf16`: all-MiniLM-L6-v2 fine-tuned on AG News (World, Sports, Business, Sci/Tech),
+89.4 % on 2,000 held-out items in single precision, made by
+
+    python -m benchmarks.imdb.train_transformer --base all-MiniLM-L6-v2 --train agnews.jsonl
+    --held-out 2000 --labels Business,Sci/Tech,Sports,World --limit 5000 --epochs 2
+    --learning-rate 5e-5 --max-length 80 --frozen 2 --bfloat16 --out minilm-agnews
+
+then saved in bfloat16, too. Its texts here are held-out ones."""
 HEADER = """# Held-out masks and index error
 
 Written by `python -m benchmarks.heldout report`; raw lines in `results/`.
@@ -96,6 +107,13 @@ fresh masks were seen; this helps every method.
 
 Methods are run with their defaults; nothing was tuned on these texts. "Ours, without a path" spends
 all passes on scores, "the default" about 30 % on the path."""
+NOT_RUN = """**Not measured here.** interpreto replaces words by mask tokens, another function of
+masks than deletion; its scores are in the league of `benchmarks/imdb`. ProxySPEX takes 1 to 4
+seconds of a processor for each explanation of 30 words and was left out (also in that league).
+OddSHAP, RegressionMSR and ProxySHAP are those of shapiq 1.8.0 with xgboost 3.4.1, in a Python 3.12
+of their own; the other rivals are of the versions below. The MiniLM models leave out methods of
+which another implementation is measured (shapiq's and captum's KernelSHAP, captum's Shapley
+sampling, kADD-SHAP, SVARM, Partition SHAP), for the time that they take."""
 SPEX = (
     "R² of fresh masks at keep rate 0.5, by forward passes a word, on texts of SPEX (Kang et al. "
     "2025). Published there, of a DistilBERT: 0.30 to 0.67 for LIME and 0.44 to 0.85 for SPEX, "
