@@ -95,6 +95,8 @@ the keep rate; for Shapley and Owen values the score of the empty text and the v
 Lee 2017); for LIME and ridge regression the fitted line. Occlusion and RISE define none: they are
 in the tables after a fit, and in those of rank correlation (LDS, the linear datamodelling score).
 Words of a group that was masked as one share its effect equally. An R² below -1 counts as -1.
+Shapley values are made to add up to the whole text, not to predict half of it: that is what their
+R² shows, while LDS asks for the order only.
 
 **Index error.** Converged values come from many base masks with their flips, of another seed;
 Shapley values from as many walks; both from all masks where these are no more. The truth has an
