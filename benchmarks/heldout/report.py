@@ -20,6 +20,7 @@ from benchmarks.heldout.text import (
     NOT_RUN,
     PAIRS,
     SPEX,
+    SUMMARY,
     Measure,
 )
 from benchmarks.heldout.ways import OURS
@@ -41,6 +42,8 @@ from textsobol.files import write_text
 PLOT = "heldout.png"
 _LOWEST = -1.0  # of R², so that one failure does not decide a mean
 _MOST_OF_THEM = 0.9
+_SHOWN = ("scores", "default")
+_WORDS = ("first", "level", "behind")
 _FAMILY = {*OURS, "gates"} - {"jansen"}
 _DRAWN = ("scores", "default", "ridge", "lime", "occlusion", "permutation_shap", "kernel_shap",
           "oddshap", "proxyshap", "regression_msr", "jansen")  # fmt: skip
@@ -104,8 +107,10 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
     parts = [HEADER, MODELS, NOT_RUN, _markdown(conditions(runs)), *_commands(runs)]
-    for ours in ("scores", "default"):
-        parts += [_markdown(first_table(run, ours)) for run in runs]
+    verdicts = {ours: {run.model: verdicts_of(run, ours) for run in runs} for ours in _SHOWN}
+    parts += [_markdown(summary_table(verdicts["scores"]))]
+    for ours, of_models in verdicts.items():
+        parts += [_markdown(first_table(run, ours, of_models[run.model])) for run in runs]
     parts += [f"![R² of fresh masks against forward passes]({PLOT})"]
     parts += [_markdown(spex_table(runs)), _markdown(pairs_table(runs))]
     for run in runs:
@@ -148,13 +153,37 @@ def _commands(runs: Sequence[Run]) -> Iterator[str]:
     yield "\n".join(f"    {command}" for command in dict.fromkeys(commands))
 
 
-def first_table(run: Run, ours: str) -> Table:
-    """Ours against the best rival of every measure, at every number of passes."""
+Verdicts = Mapping[str, Sequence[Cell]]
+"""By measure, ours against the best rival at every number of passes."""
+
+
+def verdicts_of(run: Run, ours: str) -> Verdicts:
+    """Those of one model, for one of ours."""
+    return {
+        measure.title: [_verdict(run, measure, asked, ours) for asked in run.asked]
+        for measure in MEASURES
+    }
+
+
+def summary_table(of_models: Mapping[str, Verdicts]) -> Table:
+    """How often ours, without a path, is first, level and behind with two passes a word or more."""
     rows = []
     for measure in MEASURES:
-        cells = [_verdict(run, measure, asked, ours) for asked in run.asked]
-        if any(cell.text for cell in cells):
-            rows.append([Cell(measure.title), *cells])
+        row = [Cell(measure.title)]
+        for verdicts in of_models.values():
+            words = [cell.text for cell in verdicts[measure.title][1:]]
+            row.append(Cell(" · ".join(str(words.count(word)) for word in _WORDS)))
+        rows.append(row)
+    return Table("Summary", SUMMARY, ["measure", *of_models], [("", rows)])
+
+
+def first_table(run: Run, ours: str, verdicts: Verdicts) -> Table:
+    """Ours against the best rival of every measure, at every number of passes."""
+    rows = [
+        [Cell(title), *cells]
+        for title, cells in verdicts.items()
+        if any(cell.text for cell in cells)
+    ]
     title = f"{run.model}: {run.titles.get(ours, ours)}, against the best rival"
     caption = (
         "First: better than every rival; level: the 95 % interval of the difference to the best "

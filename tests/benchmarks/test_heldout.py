@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from benchmarks.heldout.__main__ import app
 from benchmarks.heldout.additive import Additive, additive_of, banzhaf_of
-from benchmarks.heldout.report import first_table, load
+from benchmarks.heldout.report import first_table, load, verdicts_of
 from benchmarks.heldout.run import predicted, r2
 from benchmarks.heldout.truth import find_truth, fresh_masks, walk_shapley
 from benchmarks.heldout.ways import PASSES, ways
@@ -151,7 +151,8 @@ def test_the_table_says_who_is_first(tmp_path: Path, ours: float, verdict: str) 
         "flip": [0.99] * 4,  # ours, too
     }
     (run,) = load([written(tmp_path / "r.jsonl", values)])
-    row = rows_of(first_table(run, "scores"))["R², keep 0.5"]
+    verdicts = verdicts_of(run, "scores")
+    row = rows_of(first_table(run, "scores", verdicts))["R², keep 0.5"]
     assert row["2"].text == verdict
     assert row["2"].after.endswith("lime")
 
