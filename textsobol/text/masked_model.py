@@ -102,14 +102,14 @@ class MaskedTextModel(MaskedClassifier):
         other._spans = [list(own) for own in spans]
         other.n_features = sum(map(len, spans))
         other.ledger = Ledger(cost=self.cost)
-        classifier = self._classifier
-        if isinstance(classifier, HuggingFaceClassifier):
-            # Pieces pay off with many rows only; of these features few are made.
-            plain = replace(classifier, token_path=False)
-            make_inputs = plain.make_rows(self._seen, spans, self._perturbation)
+        given = self._seen, spans, self._perturbation
+        if isinstance(self._classifier, HuggingFaceClassifier):
+            # Pieces of tokens pay off with many rows only; of these features few are made.
+            make_rows = replace(self._classifier, token_path=False).make_rows(*given)
+            other._prepared = replace(self._prepared, inputs=make_rows)
         else:
-            make_inputs = classifier.prepare(self._seen, spans, self._perturbation).inputs
-        other._prepared = replace(self._prepared, inputs=make_inputs)
+            inputs = self._classifier.prepare(*given).inputs
+            other._prepared = replace(self._prepared, inputs=inputs)
         return other
 
     def measure_precision(self) -> float | None:
