@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.rivals.callback import Scored
 from textsobol.methods import Attribution
-from textsobol.sobol.arrays import Floats
+from textsobol.sobol.arrays import Array, Floats
 
 
 def captum_llm_ablation(game: Scored, *, budget: int, seed: int) -> Attribution:
@@ -25,39 +25,51 @@ def captum_llm_ablation(game: Scored, *, budget: int, seed: int) -> Attribution:
 
 
 def captum_llm_kernel_shap(game: Scored, *, budget: int, seed: int) -> Attribution:
-    """LLMAttribution with KernelShap, whose masks are drawn and scored one by one."""
+    """LLMAttribution with KernelShap, whose masks are drawn at random."""
     import torch
 
     captum = _captum()
     if game.n_features == 1:  # captum fails on it
         return captum_llm_ablation(game, budget=budget, seed=seed)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
         # It scores the whole text and the empty one besides.
-        found = _attribute(game, captum.KernelShap, n_samples=budget - 2)
+        found = _attribute(game, captum.KernelShap, seed, n_samples=budget - 2)
     return Attribution(found, settings={"samples": budget})
 
 
-def _attribute(game: Scored, method: Callable[[Any], Any], **options: Any) -> Floats:
+def _attribute(game: Scored, method: Callable[[Any], Any], seed: int = 0, **options: Any) -> Floats:
     """Scores ``(features, 1)`` of the answer's log-probability."""
     import torch
 
     captum = _captum()
+    asked: list[Array] = []
 
     class Told(captum.LLMAttribution):  # type: ignore[misc, name-defined]
         """It is told log-probabilities instead of running the model."""
 
         def _forward_func(self, mask: Any, *_: Any, **__: Any) -> Any:
-            present = mask.numpy().reshape(1, -1) > 0.5
-            told = torch.as_tensor(game.score(present)[0, 0])
+            asked.append(mask.numpy().reshape(-1) > 0.5)
+            told = torch.as_tensor(tell(asked[-1]))
             return told.repeat(1, 2) if self.include_per_token_attr else told
 
     model = SimpleNamespace(device=torch.device("cpu"), forward=lambda: None)
     words = captum.TextTemplateInput(lambda *own: " ".join(own), ["x"] * game.n_features)
     told = Told(method(model), tokenizer=_OneToken())
-    target = torch.zeros(1, dtype=torch.long)
-    found = told.attribute(words, target=target, **options).seq_attr
-    return np.asarray(found.numpy(), dtype=float).reshape(-1, 1)
+
+    def attribute() -> Floats:
+        torch.manual_seed(seed)
+        target = torch.zeros(1, dtype=torch.long)
+        found = told.attribute(words, target=target, **options).seq_attr
+        return np.asarray(found.numpy(), dtype=float).reshape(-1, 1)
+
+    # Which masks it asks for does not depend on what it is told: first find out, so that all can be
+    # scored in one call.
+    tell: Callable[[Array], float] = lambda mask: float(mask.sum())  # noqa: E731
+    attribute()
+    masks = np.array(asked)
+    known = dict(zip(map(bytes, masks), game.score(masks)[:, 0].tolist(), strict=True))
+    tell = lambda mask: known[bytes(mask)]  # noqa: E731
+    return attribute()
 
 
 class _OneToken:
