@@ -19,7 +19,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Linear regression equation is singular"),  # few samples
 ]
 
-SHAPLEY = [name for name, method in RIVALS.items() if method.kind == "black box"]
+# Those that take a budget.
+SHAPLEY = [
+    name
+    for name, method in RIVALS.items()
+    if method.kind == "black box" and method.natural_masks(12) is None
+]
 
 REGRESSIONS = ["shapiq_kernel", "shapiq_kadd", "captum_kernel_shap"]
 SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex"]
