@@ -33,8 +33,7 @@ def captum_llm_kernel_shap(game: Scored, *, budget: int, seed: int) -> Attributi
     if game.n_features == 1:  # captum fails on it
         return captum_llm_ablation(game, budget=budget, seed=seed)
     with torch.random.fork_rng(devices=[]):
-        # It scores the whole text and the empty one besides.
-        found = _attribute(game, captum.KernelShap, seed, n_samples=budget - 2)
+        found = _attribute(game, captum.KernelShap, seed, n_samples=budget)
     return Attribution(found, settings={"samples": budget})
 
 
