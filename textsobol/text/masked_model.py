@@ -16,6 +16,7 @@ from textsobol.ledger import Ledger
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
 from textsobol.outputs import compute_score_tensor, compute_scores
+from textsobol.prompts.classifier import AskedPrompt
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Prepared
@@ -70,6 +71,7 @@ class MaskedTextModel(MaskedClassifier):
         self._classifier = classifier
         self._perturbation = perturbation
         self._prepared = self.prepare()
+        self.is_answer = self._prepared.answer is not None
         super().__init__(
             len(self.scored),
             activation=classifier.activation,
@@ -93,14 +95,19 @@ class MaskedTextModel(MaskedClassifier):
         return isinstance(self._classifier, RemoteClassifier)
 
     @property
-    def details(self) -> dict[str, Any]:
-        """What an explanation records of the classifier."""
-        return self._classifier.details
-
-    @property
     def engine(self) -> Engine:
         """Runs the model; the same for all texts of a classifier."""
         return self._prepared.engine
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of a language model that is explained, or ``None`` for labels."""
+        return self._prepared.answer
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What an explanation records of the classifier and this text."""
+        return self._classifier.details
 
     def inputs(self, masks: Array) -> Sequence[Any]:
         """Masked texts, or their tokens."""
@@ -111,7 +118,9 @@ class MaskedTextModel(MaskedClassifier):
         return [self._prepared.key(each) for each in given]
 
     def find_punctuation(self) -> list[list[Span]]:
-        """The punctuation marks of each text that are in no word."""
+        """The punctuation marks of each text that are in no word; none of a prompt."""
+        if isinstance(self._classifier, AskedPrompt):  # marks there belong to its wording
+            return []
         found = []
         for part, text in enumerate(self._seen):
             own = [(word.start, min(word.end, len(text))) for word in self.words
