@@ -1,0 +1,254 @@
+"""A language model of transformers as a scorer of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textsobol.inference import in_evaluation, is_out_of_memory
+from textsobol.ledger import Cost
+from textsobol.prompts.full_prompts import FullPrompts
+from textsobol.prompts.scoring import AnyPrompt, Prompts
+from textsobol.prompts.shared_prefixes import SharedPrefixes
+from textsobol.prompts.token_trees import AnswerTree, Tokens
+from textsobol.prompts.tokenizing import PromptTokenizer
+from textsobol.sobol.arrays import Floats
+from textsobol.steps import Tick
+
+_MOST_WRITTEN = 24  # tokens of the model's own answer
+# How far shared and full prompts may differ, in log-probability.
+_CLOSE, _CLOSE_IN_HALF_PRECISION = 1e-3, 0.5
+
+
+@dataclass
+class PromptCost(Cost):
+    """What prompts have cost.
+
+    Attributes:
+        full: tokens of the prompts and answers, had each prompt been run by itself.
+    """
+
+    full: int = 0
+
+    def metadata(self) -> dict[str, float]:
+        """Tokens that were run, and the part of all tokens that did not have to be."""
+        saved = max(0.0, 1 - self.tokens / self.full) if self.full else 0.0
+        return {"tokens": self.tokens, "shared": round(saved, 4)}
+
+
+class LocalScorer:
+    """Log-probabilities of answers by a model of transformers; see `scoring.AnswerWriter`.
+
+    Args:
+        model: a causal language model, or one with an encoder and a decoder; never changed.
+        tokenizer: its tokenizer.
+        name: its name in explanations.
+        window: most tokens of a prompt with its answer, or ``None`` if not known.
+        batch_tokens: most tokens of a batch; by default what suits the model.
+        shares: run what prompts begin with alike only once, if this model can.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str = "",
+        window: int | None = None,
+        batch_tokens: int | None = None,
+        shares: bool = True,
+    ) -> None:
+        self.name = name or type(model).__name__
+        self.model = model
+        self.tokenizer = tokenizer
+        self.details: dict[str, Any] = {"window": window}
+        self._window = window
+        self._has_encoder = bool(getattr(model.config, "is_encoder_decoder", False))
+        self._prompts = PromptTokenizer(tokenizer, has_encoder=self._has_encoder)
+        self._full = FullPrompts(model, self._prompts.stand_in, batch_tokens)
+        shares = shares and not self._has_encoder
+        self._shared = SharedPrefixes(model, batch_tokens) if shares else None
+        self._is_checked = False
+        self._whole: AnyPrompt | None = None  # the prompt whose masked versions are scored
+        self._cost = PromptCost()
+
+    def for_prompt(
+        self, prompt: AnyPrompt, answers: Sequence[str]
+    ) -> tuple[LocalScorer, PromptCost]:
+        """A scorer of masked versions of a prompt; see `scoring.AnswerScorer`.
+
+        Answers have the tokens that follow the whole prompt, whatever is left of it.
+        """
+        own = copy(self)
+        own._whole, own._cost, own._is_checked = prompt, PromptCost(), False
+        cut = [own._tokens(prompt, answer) for answer in answers]
+        own._check_window(self._prompts.encode([prompt])[0], cut)
+        return own, own._cost
+
+    def score_answers(self, prompts: Prompts, answers: Sequence[str], tick: Tick) -> Floats:
+        """Log-probabilities ``(prompts, answers)``."""
+        if self._whole is None:  # answers may have other tokens after each prompt
+            rows = [self.for_prompt(each, answers)[0].score_answers([each], answers, tick)
+                    for each in prompts]  # fmt: skip
+            return np.concatenate(rows)
+        cut = [self._tokens(self._whole, answer) for answer in answers]
+        return _sum_runs(self._score(prompts, cut, tick), [len(own) for own in cut])
+
+    def score_pieces(self, prompts: Prompts, answer: str, tick: Tick) -> Floats:
+        """Log-probabilities of the pieces of an answer ``(prompts, pieces)``."""
+        whole = prompts[0] if self._whole is None else self._whole
+        pieces = [tokens for _, tokens in self._prompts.cut_answer(whole, answer)]
+        answer_tokens = tuple(token for own in pieces for token in own)
+        return _sum_runs(self._score(prompts, [answer_tokens], tick), [len(p) for p in pieces])
+
+    def cut_answer(self, prompt: AnyPrompt, answer: str) -> list[str]:
+        """The answer in pieces: its tokens, unless several make one character."""
+        return [text for text, _ in self._prompts.cut_answer(prompt, answer)]
+
+    def _tokens(self, prompt: AnyPrompt, answer: str) -> Tokens:
+        pieces = self._prompts.cut_answer(prompt, answer)
+        return tuple(token for _, own in pieces for token in own)
+
+    def _check_window(self, prompt: Tokens, answers: Sequence[Tokens]) -> None:
+        n_answer = 0 if self._has_encoder else max((len(own) for own in answers), default=1) - 1
+        n_tokens = len(prompt) + n_answer
+        if self._window is not None and n_tokens > self._window:
+            raise ValueError(
+                f"the prompt has {n_tokens:,} tokens with its answer, and the window of the model "
+                f"{self.name} {self._window:,}: shorten the text, or leave out parts of the prompt"
+            )
+
+    def _score(self, prompts: Prompts, answers: Sequence[Tokens], tick: Tick) -> Floats:
+        """Log-probabilities ``(prompts, tokens of all answers)``."""
+        tree = AnswerTree.of(answers)
+        every = self._prompts.encode(prompts)
+        places: dict[Tokens, list[int]] = {}
+        for place, prompt in enumerate(every):
+            places.setdefault(prompt, []).append(place)
+        longest = max(places, key=len)
+        self._check_window(longest, answers)
+        with _inference(self.model):
+            if self._shared is not None and not self._is_checked:
+                self._check_sharing(longest, tree)
+            found = self._run(list(places), tree, tick)
+        tick(len(every) - len(places))
+        self._cost.full += sum(len(prompt) + len(tree.tokens) for prompt in places)
+        outputs = np.empty((len(every), found.shape[1]))
+        for row, own in zip(found, places.values(), strict=True):
+            outputs[own] = row
+        return outputs
+
+    def _run(self, prompts: Sequence[Tokens], tree: AnswerTree, tick: Tick) -> Floats:
+        runner = self._shared or self._full
+        n_run, n_padding = runner.n_run, self._full.n_padding
+        found = _halve_if_needed(runner, prompts, tree, tick)
+        self._cost.tokens += runner.n_run - n_run
+        self._cost.padding += self._full.n_padding - n_padding
+        return found
+
+    def _check_sharing(self, prompt: Tokens, tree: AnswerTree) -> None:
+        """Share nothing if the model then says something else.
+
+        Models may count positions in their own way, look at a window of tokens only, or keep a
+        state that cannot be shared. Two prompts with a common beginning show it.
+        """
+        import torch
+
+        assert self._shared is not None
+        third = max(1, len(prompt) // 3)
+        pair = list(dict.fromkeys([prompt, prompt[:third] + prompt[-third:]]))
+        expected = self._full(pair, tree, lambda _: None)
+        is_single = self.model.dtype in (torch.float32, torch.float64)
+        close = _CLOSE if is_single else _CLOSE_IN_HALF_PRECISION
+        self._is_checked = True
+        try:
+            found = self._shared(pair, tree, lambda _: None)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            self._shared = None
+            return
+        if not np.allclose(found, expected, rtol=0, atol=close):
+            self._shared = None
+
+    def write_answer(self, prompt: AnyPrompt) -> str:
+        """The model's own answer: always the likeliest token, up to the end of the answer.
+
+        That of a plain prompt ends with its first line.
+        """
+        ends = self._end_tokens()
+        ids = self._prompts.encode([prompt])[0]
+        self._check_window(ids, [])
+        written: list[int] = []
+        with _inference(self.model):
+            while len(written) < _MOST_WRITTEN:
+                token = self._choose_next(ids, written)
+                if token in ends or len(ids) + len(written) == self._window:
+                    break
+                written.append(token)
+                text = self.tokenizer.decode(written, skip_special_tokens=True)
+                if isinstance(prompt, str) and "\n" in text.strip():
+                    break
+        text = self.tokenizer.decode(written, skip_special_tokens=True)
+        if isinstance(prompt, str) and text.strip():
+            text = text[: len(text) - len(text.lstrip())] + text.strip().splitlines()[0]
+        if not text.strip():
+            raise ValueError(
+                f"the model {self.name} answers this prompt with nothing; give the answer to "
+                f"explain: target=..."
+            )
+        return text
+
+    def _choose_next(self, prompt: Tokens, written: Sequence[int]) -> int:
+        import torch
+
+        device = self.model.device
+        own = [*prompt, *written] if not self._has_encoder else prompt
+        inputs = {"input_ids": torch.tensor([own], device=device)}
+        if self._has_encoder:
+            start = int(self.model.config.decoder_start_token_id)
+            inputs["decoder_input_ids"] = torch.tensor([[start, *written]], device=device)
+        return int(self.model(**inputs).logits[0, -1].argmax())
+
+    def _end_tokens(self) -> set[int]:
+        configured = getattr(self.model, "generation_config", None)
+        own = getattr(configured, "eos_token_id", None)
+        every = own if isinstance(own, list) else [own]
+        return {token for token in (*every, self.tokenizer.eos_token_id) if token is not None}
+
+
+def _halve_if_needed(
+    runner: SharedPrefixes | FullPrompts, prompts: Sequence[Tokens], tree: AnswerTree, tick: Tick
+) -> Floats:
+    """Run prompts in smaller and smaller batches, until memory suffices."""
+    while True:
+        try:
+            return runner(prompts, tree, tick)
+        except Exception as error:
+            if not is_out_of_memory(error) or runner.batch_tokens == 1:
+                raise
+        runner.batch_tokens //= 2
+
+
+@contextmanager
+def _inference(model: Any) -> Iterator[None]:
+    import torch
+
+    with in_evaluation(model), torch.inference_mode():
+        yield
+
+
+def _sum_runs(values: Floats, lengths: Sequence[int]) -> Floats:
+    """Sums of runs of neighbouring columns ``(rows, runs)``.
+
+    Example:
+        >>> _sum_runs(np.array([[1.0, 2.0, 3.0]]), [1, 2])
+        array([[1., 5.]])
+    """
+    starts = np.cumsum([0, *lengths[:-1]])
+    return np.asarray(np.add.reduceat(values, starts, axis=1))
