@@ -18,6 +18,7 @@ from textsobol.endpoints.logprobs import (
     read_echoed,
     read_generated,
     read_prompt_logprobs,
+    read_written,
 )
 from textsobol.endpoints.retry import describe_error
 from textsobol.endpoints.transport import HttpError, Transport
@@ -28,15 +29,32 @@ _REFUSED = (400, 422, 501)
 _PATHS = ("/chat/completions", "/completions")
 
 
-def write_question(prompt: AnyPrompt, answer: str | None = None) -> str:
-    """A question to the server, as a text: how likely is the answer, or what comes next?"""
+_LONGEST_PIECE = 500  # characters of a text that is kept as labels
+
+
+def write_question(prompt: AnyPrompt, answer: str | int | None = None) -> str:
+    """A question to the server, as a text: how likely is the answer, or what comes next?
+
+    With a number: what are the next tokens, so many?
+    """
     return json.dumps([prompt, answer], ensure_ascii=False)
+
+
+def read_tokens(reply: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The answer's tokens in their order, with their log-probabilities."""
+    return [(label.partition(" ")[2], reply[label]) for label in sorted(reply)]
+
+
+def read_text(reply: Mapping[str, float]) -> str:
+    """The text of the next tokens."""
+    return "".join(token for token, _ in read_tokens(reply))
 
 
 class Completions:
     """From a question to tokens with their log-probabilities.
 
-    Of an answer these are its own tokens, numbered; else the likeliest next tokens.
+    Of an answer these are its own tokens, numbered; else the likeliest next tokens. A text that the
+    model writes comes back in numbered pieces.
 
     Args:
         address: of the server, without ``/completions``.
@@ -77,7 +95,11 @@ class Completions:
         if answer is None:
             found = self._ask_next(prompt)
             return [{"label": token, "score": value} for token, value in found.items()]
-        tokens = self._ask_answer(prompt, answer)
+        tokens = (
+            self._ask_answer(prompt, answer)
+            if isinstance(answer, str)
+            else self._ask_text(prompt, answer)
+        )
         return [
             {"label": f"{number:05} {token}", "score": value}
             for number, (token, value) in enumerate(tokens)
@@ -113,6 +135,12 @@ class Completions:
                 said = describe_error(error, self.redaction)
                 raise NoLogprobsError(f"a refusal to score a whole answer: {said}") from None
             raise
+
+    def _ask_text(self, prompt: AnyPrompt, n_tokens: int) -> list[tuple[str, float]]:
+        name = "prompt" if isinstance(prompt, str) else "messages"
+        text = read_written(self._post({name: prompt, "max_tokens": n_tokens}))
+        starts = range(0, max(1, len(text)), _LONGEST_PIECE)
+        return [(text[start : start + _LONGEST_PIECE], 0.0) for start in starts]
 
     def _post(self, asked: Mapping[str, Any]) -> Any:
         path = _PATHS[0] if "messages" in asked else _PATHS[1]

@@ -72,6 +72,15 @@ def read_prompt_logprobs(reply: Any) -> Tokens:
     return [(str(_find(one, "decoded_token") or ""), _find(one, "logprob")) for one in firsts]
 
 
+def read_written(reply: Any) -> str:
+    """What the model wrote."""
+    choice = _get_choice(reply)
+    text = _find(choice, "text") if "text" in choice else _find(choice, "message", "content")
+    if not isinstance(text, str):
+        raise WrongAnswerError(f"no text: {show(reply)}")
+    return text
+
+
 def cut_end(tokens: Tokens, answer: str) -> list[tuple[str, float]]:
     """The tokens of the answer, at the end of what was sent.
 
@@ -86,6 +95,11 @@ def cut_end(tokens: Tokens, answer: str) -> list[tuple[str, float]]:
             start -= 1
             end = tokens[start][0] + end
         if write(end) == write(answer) != "":
+            if start == 0:
+                raise WrongAnswerError(
+                    "no log-probability of the first token: let the prompt begin with something "
+                    "that is never left out"
+                )
             return [(token, _check_logprob(token, value)) for token, value in tokens[start:]]
     last = "".join(token for token, _ in tokens[-8:])
     if last.endswith(answer):
@@ -96,6 +110,24 @@ def cut_end(tokens: Tokens, answer: str) -> list[tuple[str, float]]:
     raise NoLogprobsError(
         f"tokens of the prompt that do not end with the answer {answer!r}: {show(last)}"
     )
+
+
+def cut_text(answer: str, tokens: Sequence[str]) -> list[str]:
+    """The answer in as many pieces as it has tokens, also if these are written without spaces.
+
+    Example:
+        >>> cut_text(" so it is!", [" so", "it", "is", "!"])
+        [' so', ' it', ' is', '!']
+    """
+    pieces, done = [], 0
+    for token in tokens[:-1]:
+        end = done
+        while end < len(answer) and len(_drop_spaces(answer[done:end])) < len(_drop_spaces(token)):
+            end += 1
+        end = done + len(token) if answer.startswith(token, done) else end
+        pieces.append(answer[done:end])
+        done = end
+    return [*pieces, answer[done:]]
 
 
 def find_token(
