@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.endpoints import language
-from tests.endpoints.language import VOCABULARY, Server, cut, distribution, render, score, serving
-from tests.endpoints.server import Reply
+from tests.endpoints.language import VOCABULARY, cut, distribution, render, score, serving
+from tests.endpoints.server import Reply, Server
 from textsobol import llm_endpoint
 from textsobol.endpoints.completions import clean_address
 from textsobol.endpoints.language_server import LanguageServer
@@ -61,8 +61,9 @@ def test_whole_answers_have_the_log_probabilities_of_the_model(concurrency: int)
         found, cost, n_ticks = ask(at(server, concurrency=concurrency), PROMPTS, ANSWERS)
         np.testing.assert_allclose(found, expected(PROMPTS, ANSWERS), atol=1e-9)
         assert cost.findings() == {"logprobs": "prompt"}
-        # Two calls find out what the server can do.
-        assert server.n_requests == cost.calls == len(PROMPTS) * len(ANSWERS) + 2
+        # Four calls find out what the server can do.
+        n_calls = len(PROMPTS) * len(ANSWERS) + 4
+        assert server.n_requests == cost.calls == n_calls
         assert n_ticks == len(PROMPTS)
         model = at(server)
         assert model.cut_answer(PROMPTS[0], " positive end") == [" positi", "ve", " end"]
@@ -91,7 +92,8 @@ def test_servers_that_cannot_score_a_prompt_show_the_next_tokens(kind: Any) -> N
         found, cost, n_ticks = ask(at(server, **every), PROMPTS, [" good", " bad"])
         np.testing.assert_allclose(found, expected(PROMPTS, [" good", " bad"]), atol=1e-9)
         assert cost.findings() == {"logprobs": "generated"}
-        assert server.n_requests == len(PROMPTS) + 2
+        n_tested = 3 if kind is language.shifted else 1
+        assert server.n_requests == len(PROMPTS) + 1 + n_tested
         assert n_ticks == len(PROMPTS)
         with pytest.raises(RemoteError, match=r"give logprobs='generated' instead of 'prompt'"):
             ask(at(server, logprobs="prompt"), PROMPTS, [" good"])

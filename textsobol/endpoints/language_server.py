@@ -22,7 +22,7 @@ from textsobol.sobol.arrays import Floats
 from textsobol.steps import Tick
 
 ROUTES = ("prompt", "generated")
-_MOST_TRIES = 3  # likely tokens with which a server is tested
+_MOST_TESTED = 3  # next tokens with which a server is tested
 _TOLERANCE = 0.3  # between two log-probabilities of one token: servers compute with few digits
 _MOST_WRITTEN = 24  # tokens of the model's own answer
 
@@ -169,38 +169,44 @@ class LanguageServer:
         return self.cost.route
 
     def _find_route(self, prompt: AnyPrompt) -> str:
-        """Ask the server for what it can, and whether it agrees with itself.
-
-        A server that scores whole answers must give a likely next token the same log-probability
-        as it does when it shows what comes next. Some score the tokens beside it instead.
-        """
+        """Ask the server for what it can, and whether it agrees with itself."""
         if self.logprobs == "generated":
             return "generated"
         shown = self._ask_next([prompt])[0]
         likely = sorted(shown, key=lambda token: (-shown[token], token))
-        why = f"{self.name} shows no next token with which its scores could be tested"
-        for token in [token for token in likely if token.strip().isalnum()][:_MOST_TRIES]:
-            question = write_question(prompt, token)
-            try:
-                found = read_tokens(self._ask([question])[question])
-            except RemoteError as error:
-                if not isinstance(error.__cause__, NoLogprobsError):
-                    raise
-                why = str(error)
-                break
-            if len(found) > 1:  # alone it is one token, and with the prompt it is not
-                continue
-            value = found[0][1]
-            if abs(value - shown[token]) <= _TOLERANCE:
-                return "prompt"
-            why = (
-                f"{self.name} gives the token {token!r} the log-probability {value:.3f} as a part "
-                f"of the prompt and {shown[token]:.3f} as the next token: one of them is wrong"
-            )
-            break
+        tested = [token for token in likely if token.strip().isalnum()][:_MOST_TESTED]
+        why = self._find_fault(prompt, {token: shown[token] for token in tested})
+        if why is None:
+            return "prompt"
         if self.logprobs == "prompt":
             raise RemoteError(f"{why}; give logprobs='generated' instead of 'prompt'")
         return "generated"
+
+    def _find_fault(self, prompt: AnyPrompt, shown: Mapping[str, float]) -> str | None:
+        """Why the server's scores of whole answers cannot be used; ``None`` if they can.
+
+        It must give the likeliest next tokens the same log-probability, whether they are sent with
+        the prompt or come next. Some servers score the tokens beside them instead.
+        """
+        questions = {write_question(prompt, token): token for token in shown}
+        try:
+            found = {token: read_tokens(self._ask([question])[question])
+                     for question, token in questions.items()}  # fmt: skip
+        except RemoteError as error:
+            if not isinstance(error.__cause__, NoLogprobsError):
+                raise
+            return str(error)
+        # After the prompt, what is one token may be several.
+        values = {token: own[0][1] for token, own in found.items() if len(own) == 1}
+        for token, value in values.items():
+            if abs(value - shown[token]) > _TOLERANCE:
+                return (
+                    f"{self.name} gives the token {token!r} the log-probability {value:.3f} as a "
+                    f"part of the prompt and {shown[token]:.3f} as the next token: one is wrong"
+                )
+        if not values:
+            return f"{self.name} shows no next token with which its scores could be tested"
+        return None
 
     def _score(self, prompts: Prompts, answers: Sequence[str], tick: Tick) -> list[list[Any]]:
         """Log-probabilities of tokens, for every prompt by answer."""
