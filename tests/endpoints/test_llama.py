@@ -44,6 +44,11 @@ pytestmark = [
 ]
 
 
+def is_listening(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def running(file: str, *options: str) -> Iterator[str]:
     """The server of llama-cpp-python with a model, on a free port."""
@@ -58,7 +63,7 @@ def running(file: str, *options: str) -> Iterator[str]:
     )  # fmt: skip
     try:
         end = time.monotonic() + SECONDS_TO_START
-        while socket.socket().connect_ex(("127.0.0.1", port)):
+        while not is_listening(port):
             assert time.monotonic() < end, "the server does not start"
             assert process.poll() is None, "the server ends"
             time.sleep(0.2)

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from textsobol.cli.options import CallOptions, ModelOptions, Quiet, SobolOptions
 from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
+from textsobol.cli.prompts import PromptOptions
 
 SOME_FAILED = 3
 """Exit code if the job finished, but some texts failed."""
@@ -58,6 +59,7 @@ def corpus(
     ] = False,
     call: CallOptions,
     model: ModelOptions,
+    prompt: PromptOptions,
     sobol: SobolOptions,
     engine: Annotated[
         str,
@@ -104,7 +106,7 @@ def corpus(
         files_of(source)  # before the model, which takes longer
         with report_warnings(quiet=quiet):
             found = explain_corpus(
-                model.make_explainer(quiet=quiet), source, out=out, column=column,
+                model.make_explainer(prompt, quiet=quiet), source, out=out, column=column,
                 pair_column=pair_column, id_column=id_column, split=split, limit=limit,
                 shard_size=shard_size, retry_failed=retry_failed, engine=engine, actors=actors,
                 gpus_per_actor=gpus_per_actor, address=address, **arguments,

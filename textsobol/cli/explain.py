@@ -24,6 +24,7 @@ from textsobol.cli.options import (
     Top,
 )
 from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
+from textsobol.cli.prompts import PromptOptions
 from textsobol.methods import METHODS, TEXT_METHODS, find_method
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -49,6 +50,7 @@ def explain(
         ),
     ] = None,
     model: ModelOptions,
+    prompt: PromptOptions,
     sobol: SobolOptions,
     top: Top = 10,
     html: HtmlFile = None,
@@ -78,6 +80,12 @@ def explain(
     cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
 
     textsobol explain review.txt --endpoint https://HOST/ --cache answers
+
+    textsobol explain review.txt --model DIRECTORY --prompt prompt.txt
+    --answer positive=' positive' --answer negative=' negative'
+
+    textsobol explain question.txt --server http://localhost:8000/v1 --server-model NAME
+    --prompt prompt.txt --part document=@a.txt --part document=@b.txt --features document
     """
     if open_page and html is None:
         raise typer.BadParameter("--open needs --html FILE")
@@ -91,7 +99,7 @@ def explain(
         if not content.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         with report_warnings(quiet=quiet):
-            explanation = model.make_explainer(quiet=quiet)(content, **arguments)
+            explanation = model.make_explainer(prompt, quiet=quiet)(content, **arguments)
         if against is not None:
             explanation = explanation.contrast(explanation.target, against)
         for file in filter(None, (html, png)):
@@ -156,7 +164,9 @@ def compare(
             find_method(name).for_texts()
         found = {}
         with report_warnings(quiet=quiet):
-            explainer = ModelOptions(model=model, dtype=dtype).make_explainer(quiet=quiet)
+            explainer = ModelOptions(model=model, dtype=dtype).make_explainer(
+                PromptOptions(), quiet=quiet
+            )
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None
                 own = budget if can_choose else None
