@@ -61,6 +61,8 @@ class Cost(_Record):
     padding: Share = 0.0
     seconds: Amount = 0.0
     gates: Count = 0
+    tokens: Count = 0
+    shared: Share = 0.0
     calls: Amount = 0.0
     cached: Amount = 0.0
     retried: Amount = 0.0
@@ -90,6 +92,7 @@ class Settings(_OpenRecord):
     leader_masks: Count = 0
     dtype: str = ""
     precision_difference: Amount | None = None
+    answer: str = ""
     contrast: Annotated[list[str], Field(min_length=2, max_length=2)] = ["", ""]
 
 
@@ -121,6 +124,7 @@ class WordRecord(_Record):
     part: Literal[0, 1]
     shared_by: Positive
     screened_out: bool = False
+    name: str = ""
     scores: dict[str, WordMeasures]
 
 

@@ -33,7 +33,7 @@ def quiet(_: int) -> None:
     """No progress."""
 
 
-def prompts_of(*, is_chat: bool) -> list:
+def prompts_of(*, is_chat: bool) -> list[Any]:
     filled = [f"Decide.\n\nReview: {text}\nSentiment:" for text in TEXTS]
     if not is_chat:
         return filled

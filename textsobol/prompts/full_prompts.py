@@ -65,11 +65,12 @@ class FullPrompts:
     def _continue(self, prompts: Sequence[Tokens], answers: AnswerTree) -> Floats:
         """A decoder alone: the answer follows the prompt."""
         found = np.empty((len(prompts), len(answers.asked)))
-        first = np.array([len(prompt) - 1 for prompt in prompts])[:, None]
+        last = np.array([[len(prompt) - 1] for prompt in prompts], dtype=np.int64)
         for path, columns, depths in answers.rows():
             ids, seen = self._pad_rows([prompt + path for prompt in prompts])
-            found[:, columns] = self._read(first + depths, [answers.asked[c][1] for c in columns],
-                                           input_ids=ids, attention_mask=seen)  # fmt: skip
+            tokens = [answers.asked[column][1] for column in columns]
+            given = {"input_ids": ids, "attention_mask": seen}
+            found[:, columns] = self._read(last + np.array(depths), tokens, given)
         return found
 
     def _decode(self, prompts: Sequence[Tokens], answers: AnswerTree) -> Floats:
@@ -78,21 +79,20 @@ class FullPrompts:
         ids, seen = self._pad_rows(prompts)
         encoded = self._model.get_encoder()(input_ids=ids, attention_mask=seen)
         start = int(self._model.config.decoder_start_token_id)
-        zero = np.zeros((len(prompts), 1), dtype=np.int64)
         for path, columns, depths in answers.rows():
             own, _ = self._pad_rows([(start, *path)] * len(prompts))
-            found[:, columns] = self._read(zero + depths, [answers.asked[c][1] for c in columns],
-                                           encoder_outputs=encoded, attention_mask=seen,
-                                           decoder_input_ids=own)  # fmt: skip
+            tokens = [answers.asked[column][1] for column in columns]
+            given = {"encoder_outputs": encoded, "attention_mask": seen, "decoder_input_ids": own}
+            found[:, columns] = self._read(np.tile(depths, (len(prompts), 1)), tokens, given)
         return found
 
-    def _read(self, places: Integers, tokens: Sequence[int], **inputs: Any) -> Floats:
+    def _read(self, places: Integers, tokens: Sequence[int], inputs: dict[str, Any]) -> Floats:
         """Log-probabilities of tokens at places ``(prompts, tokens)`` of the rows."""
         import torch
 
         keep, at = np.unique(places, return_inverse=True)
-        logits = compute_logits(self._model, torch.as_tensor(keep, device=self._model.device),
-                                **inputs)  # fmt: skip
+        kept = torch.as_tensor(keep, device=self._model.device)
+        logits = compute_logits(self._model, kept, **inputs)
         rows = np.arange(len(places))[:, None] * len(keep) + at.reshape(places.shape)
         return read_log_probabilities(logits.flatten(0, 1), rows, np.tile(tokens, (len(rows), 1)))
 

@@ -202,7 +202,7 @@ class LocalScorer:
                 f"the model {self.name} answers this prompt with nothing; give the answer to "
                 f"explain: target=..."
             )
-        return text
+        return str(text)
 
     def _choose_next(self, prompt: Tokens, written: Sequence[int]) -> int:
         import torch

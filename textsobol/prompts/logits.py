@@ -33,6 +33,7 @@ def read_log_probabilities(logits: Tensor, places: Integers, tokens: Integers) -
     import torch
 
     n_rows = max(1, _MOST_FLOATS // logits.shape[-1])
-    sums = torch.cat([part.float().logsumexp(1) for part in logits.split(n_rows)])
+    starts = range(0, len(logits), n_rows)
+    sums = torch.cat([logits[k : k + n_rows].float().logsumexp(1) for k in starts])
     at, words = (torch.as_tensor(each, device=logits.device) for each in (places, tokens))
     return np.asarray((logits[at, words].float() - sums[at]).cpu().numpy(), dtype=float)

@@ -12,7 +12,8 @@ from textsobol.steps import Tick
 Message = dict[str, str]
 AnyPrompt = str | list[Message]
 """A plain prompt, or the messages of a chat with ``role`` and ``content``."""
-Prompts = Sequence[str] | Sequence[list[Message]]
+Prompts = Sequence[AnyPrompt]
+"""All plain, or all chats."""
 
 
 class AnswerScorer(Protocol):

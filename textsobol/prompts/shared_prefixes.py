@@ -183,7 +183,7 @@ class SharedPrefixes:
         self,
         tokens: Integers,
         positions: Integers,
-        keep: Sequence[int],
+        keep: Sequence[int] | Integers,
         cache: Any,
         mask: Tensor | None = None,
     ) -> Tensor:

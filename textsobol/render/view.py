@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 # What the measures mean; "own score" is for scores that are not shares of the variation.
 MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on its own scale"}
-_UNITS = {"logit": "log-odds", "probability": "probability"}
+_UNITS = {
+    "logit": "log-odds", "probability": "probability", "log-probability": "log-probability",
+}  # fmt: skip
 _WORD = "\u2068{}\u2069"  # `replace_controls` removes these two from every text
 
 # The order that numbers.js expects.

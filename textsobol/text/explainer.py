@@ -14,6 +14,9 @@ from textsobol.methods import Attribution, Method, Scale, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
 from textsobol.progress import LateProgress
+from textsobol.prompts.classifier import PromptClassifier
+from textsobol.prompts.loading import as_prompt_classifier
+from textsobol.prompts.prompt import Prompt
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
@@ -46,6 +49,9 @@ class TextExplainer:
             model: see `textsobol.endpoint` and `textsobol.remote`. It is never changed. By
             default, the bundled classifier of film reviews.
         tokenizer: the model's tokenizer, if ``model`` is a model.
+        prompt: makes a language model a classifier, or explains its answers; see
+            `textsobol.Prompt`. The model is then one that writes text: a causal one, or one with an
+            encoder and a decoder.
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
@@ -86,6 +92,7 @@ class TextExplainer:
         model: Any = None,
         tokenizer: Any = None,
         *,
+        prompt: Prompt | None = None,
         label_names: Sequence[str] | None = None,
         candidate_labels: Sequence[str] | None = None,
         unit: str | Segmenter = "word",
@@ -103,18 +110,19 @@ class TextExplainer:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch_texts < 1 or (batch_tokens is not None and batch_tokens < 1):
             raise ValueError("batch_tokens and batch_texts must be at least 1")
-        self._classifier: Classifier = as_classifier(
-            model,
-            tokenizer,
-            label_names=label_names,
-            candidate_labels=candidate_labels,
-            batch_tokens=batch_tokens,
-            batch_texts=batch_texts,
-            token_path=_token_path,
-            trust_remote_code=trust_remote_code,
-            score=score,
-            dtype=dtype,
-        )
+        options: dict[str, Any] = {
+            "batch_tokens": batch_tokens, "trust_remote_code": trust_remote_code, "dtype": dtype,
+        }  # fmt: skip
+        self._classifier: Classifier | PromptClassifier
+        if prompt is None:
+            self._classifier = as_classifier(
+                model, tokenizer, label_names=label_names, candidate_labels=candidate_labels,
+                batch_texts=batch_texts, token_path=_token_path, score=score, **options,
+            )  # fmt: skip
+        else:
+            if label_names is not None or candidate_labels is not None:
+                raise ValueError("the labels of a prompt are those of its answers")
+            self._classifier = as_prompt_classifier(model, tokenizer, prompt, **options)
         self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
@@ -163,9 +171,12 @@ class TextExplainer:
 
         Args:
             text: the text, or a pair of texts.
-            target: the label that is explained; by default the likeliest of ``targets``.
+            target: the label that is explained; by default the likeliest of ``targets``. With a
+                prompt, anything but a label is an answer whose log-probability is explained; if the
+                prompt has no labels, by default the model's own answer.
             targets: labels to analyse, or how many of the likeliest besides ``target``; by default
-                all. They share the forward passes.
+                all. They share the forward passes. Of an answer, phrases to analyse besides it; by
+                default its tokens.
             method: the name of an attribution method, or a method with options, such as
                 ``Sobol(keep=0.9)``; see `textsobol.methods`.
             budget: forward passes allowed; see `default_budget`.
@@ -239,7 +250,9 @@ class TextExplainer:
         """
         start = time.perf_counter()
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
-        model = self._mask(text)
+        model = self._mask(text, target, targets)
+        if model.answer is not None:  # it is the first label, and its parts are the others
+            target, targets = model.answer, None
         yield from model.predict(targets, target)
         difference = model.measure_precision()
         target = choose_target(target, model.labels, model.probabilities)
@@ -259,11 +272,23 @@ class TextExplainer:
         found = yield from map_results(steps, lambda found: partial(explain, found))
         return explain(found)
 
-    def _mask(self, text: Text) -> MaskedTextModel:
+    def _mask(
+        self,
+        text: Text,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+    ) -> MaskedTextModel:
         text, texts = checked_texts(text)
-        words, cuts = find_visible_words(self._classifier, self._segment, self._ignored, texts)
+        classifier = self._classifier
+        if isinstance(classifier, PromptClassifier):
+            asked = classifier.ask(text, self._segment, target, targets)
+            text = asked.shown
+            words, cuts = find_visible_words(asked, asked.segment, self._ignored, [text])
+            words, classifier = asked.name_words(words), asked
+        else:
+            words, cuts = find_visible_words(classifier, self._segment, self._ignored, texts)
         return MaskedTextModel(
-            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
+            classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
         )
 
     def _choose_budget(
@@ -310,7 +335,8 @@ class TextExplainer:
 
     def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
         """The masked model of a text, for metrics."""
-        return run(self._mask(text).predict(targets))
+        model = self._mask(text, None, targets)
+        return run(model.predict(None if model.answer is not None else targets))
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
         """Explain texts one by one, lazily; an error names the text's number."""
@@ -325,8 +351,13 @@ class TextExplainer:
 
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
-        hint = {"hint": NAME_LABELS} if is_numbered else {}
-        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
+        made: dict[str, Any] = {"hint": NAME_LABELS} if is_numbered else {}
+        if model.answer is not None and self._score != "probability":
+            made["score"] = "log-probability"
+        return {
+            **self.settings, **model.details, "labels": list(model.labels), **made,
+            "versions": versions(),
+        }  # fmt: skip
 
 
 def _describe_ignore(ignore: Ignore) -> str | list[str]:

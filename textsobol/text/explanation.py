@@ -66,8 +66,15 @@ class TextExplanation:
 
     @property
     def prediction(self) -> str:
-        """The label with the highest probability."""
+        """The label with the highest probability, or the answer that is explained."""
+        if self.answer is not None:
+            return self.answer
         return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of a language model that is explained; the other targets are parts of it."""
+        return self.settings.get("answer")
 
     @property
     def targets(self) -> tuple[str, ...]:

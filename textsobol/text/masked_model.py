@@ -62,6 +62,7 @@ class MaskedTextModel(MaskedClassifier):
         self._classifier = classifier
         self._perturbation = perturbation
         self._prepared = classifier.prepare(self._seen, self._spans, perturbation)
+        self.is_answer = self._prepared.answer is not None
         super().__init__(
             len(self.scored),
             activation=classifier.activation,
@@ -74,6 +75,16 @@ class MaskedTextModel(MaskedClassifier):
     def engine(self) -> Engine:
         """Runs the model; the same for all texts of a classifier."""
         return self._prepared.engine
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of a language model that is explained, or ``None`` for labels."""
+        return self._prepared.answer
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What an explanation records of the classifier and this text."""
+        return self._classifier.details
 
     def inputs(self, masks: Array) -> Sequence[Any]:
         """Masked texts, or their tokens."""
