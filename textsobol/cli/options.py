@@ -157,7 +157,11 @@ class ModelOptions:
     def make_explainer(self, prompt: PromptOptions, *, quiet: bool) -> Any:
         """Make the explainer of texts."""
         self._check(prompt)
-        remote: dict[str, Any] = {"token": self.token, "cache": self.cache, "concurrency": self.concurrency}
+        remote: dict[str, Any] = {
+            "token": self.token,
+            "cache": self.cache,
+            "concurrency": self.concurrency,
+        }
         model: Any = prompt.make_server(**remote)
         if self.endpoint is not None:
             from textsobol.endpoints.hub import endpoint

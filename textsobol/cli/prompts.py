@@ -116,11 +116,12 @@ class PromptOptions:
         from textsobol.prompts.prompt import Prompt
 
         parts = _collect("--part", self.part or ())
+        features = self.features.split(",")
         return Prompt(
             _read_template(self.prompt),
             answers=_collect("--answer", self.answer) if self.answer else None,
             parts={name: _read_parts(texts) for name, texts in parts.items()} or None,
-            features=self.features.split(","),
+            features=features if len(features) > 1 else features[0],
             calibrate=self.calibrate,
         )
 

@@ -50,8 +50,8 @@ class TextExplainer:
             default, the bundled classifier of film reviews.
         tokenizer: the model's tokenizer, if ``model`` is a model.
         prompt: makes a language model a classifier, or explains its answers; see
-            `textsobol.Prompt`. The model is then one that writes text: a causal one, or one with an
-            encoder and a decoder.
+            `textsobol.Prompt`. The model is then one that writes text: a causal one, one with an
+            encoder and a decoder, or one on a server: see `textsobol.llm_endpoint`.
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
@@ -270,6 +270,7 @@ class TextExplainer:
             return self._make_explanation(model, found, target, start, made)
 
         found = yield from map_results(steps, lambda found: partial(explain, found))
+        model.cost.warn()
         return explain(found)
 
     def _mask(
@@ -325,7 +326,7 @@ class TextExplainer:
                 **model.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
-            settings={**self._record_settings(model), **made},
+            settings={**self._record_settings(model), **model.cost.findings(), **made},
             pairs=make_pairs(model, found),
             path=make_path(model, found),
             sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from types import FunctionType, MethodType
 from typing import Any
 
+from textsobol.endpoints.language_server import LanguageServer
 from textsobol.endpoints.model import Remote
 from textsobol.text.estimators import describe_estimator
 
@@ -42,6 +43,8 @@ def describe_given(model: Any) -> dict[str, str]:
         return {"kind": "path or hub id", "name": name}
     if isinstance(model, Remote):
         return {"kind": "remote model", "name": model.name}
+    if isinstance(model, LanguageServer):
+        return {"kind": "language model on a server", "name": model.name}
     if isinstance(model, MethodType) and (library := _find_library(model.__self__)):
         return _describe_object(model.__self__, library, suffix=f".{model.__name__}")
     library = _find_library(model)
