@@ -248,7 +248,7 @@ def test_what_the_command_line_refuses(server: Server) -> None:
     alone = run(app, ["explain", "a", "--cache", "answers"])
     assert (both.exit_code, alone.exit_code) == (2, 2)
     assert "not both" in both.output
-    assert "need --endpoint" in alone.output
+    assert "needs --endpoint" in alone.output
     server.misbehaves = lambda text, _: Reply(401, {"error": "no"})
     failed = run(app, ["explain", "a film", "--endpoint", server.url])
     assert failed.exit_code == 1
