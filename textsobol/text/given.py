@@ -25,6 +25,8 @@ _LIBRARIES = {
     "torch": "torch",
 }
 
+REMOTE_KINDS = ("remote model", "language model on a server")
+
 
 def describe_given(model: Any) -> dict[str, str]:
     """Kind, name and version of what was given: of the library, or the model's own.
@@ -42,9 +44,9 @@ def describe_given(model: Any) -> dict[str, str]:
         name = str(fspath(model)).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
         return {"kind": "path or hub id", "name": name}
     if isinstance(model, Remote):
-        return {"kind": "remote model", "name": model.name}
+        return {"kind": REMOTE_KINDS[0], "name": model.name}
     if isinstance(model, LanguageServer):
-        return {"kind": "language model on a server", "name": model.name}
+        return {"kind": REMOTE_KINDS[1], "name": model.name}
     if isinstance(model, MethodType) and (library := _find_library(model.__self__)):
         return _describe_object(model.__self__, library, suffix=f".{model.__name__}")
     library = _find_library(model)
