@@ -139,7 +139,7 @@ class TextExplanation:
         passes = self.advised[self.target]
         if passes is None:
             return "which words are the strongest is too close to call, even with many more passes"
-        if self.settings["estimator"] == "gates":
+        if self.settings.get("estimator") == "gates":
             return "which words are the strongest is not settled yet: method='sobol' measures it"
         how = f"budget={passes}" + ("" if "precision" in self.settings else ", or precision=0.95")
         return (
