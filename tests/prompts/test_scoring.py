@@ -15,7 +15,8 @@ from tests.prompts.tiny import (
     tokenizer,
 )
 from textsobol.prompts.full_prompts import FullPrompts
-from textsobol.prompts.local import LocalScorer, _halve_if_needed
+from textsobol.prompts.local import LocalScorer
+from textsobol.prompts.runner import _halve_if_needed
 from textsobol.prompts.shared_prefixes import SharedPrefixes
 from textsobol.prompts.token_trees import AnswerTree
 

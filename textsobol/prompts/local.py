@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from textsobol.inference import in_evaluation, is_out_of_memory
-from textsobol.ledger import Cost
-from textsobol.prompts.full_prompts import FullPrompts
+from textsobol.prompts.runner import PromptCost, PromptRunner, inference
 from textsobol.prompts.scoring import AnyPrompt, Prompts
-from textsobol.prompts.shared_prefixes import SharedPrefixes
 from textsobol.prompts.token_trees import AnswerTree, Tokens
 from textsobol.prompts.tokenizing import PromptTokenizer
 from textsobol.sobol.arrays import Floats
 from textsobol.steps import Tick
 
 _MOST_WRITTEN = 24  # tokens of the model's own answer
-# How far shared and full prompts may differ, in log-probability.
-_CLOSE, _CLOSE_IN_HALF_PRECISION = 1e-3, 0.5
-
-
-@dataclass
-class PromptCost(Cost):
-    """What prompts have cost.
-
-    Attributes:
-        full: tokens of the prompts and answers, had each prompt been run by itself.
-    """
-
-    full: int = 0
-
-    def metadata(self) -> dict[str, float]:
-        """Tokens that were run, and the part of all tokens that did not have to be."""
-        saved = max(0.0, 1 - self.tokens / self.full) if self.full else 0.0
-        return {"tokens": self.tokens, "shared": round(saved, 4)}
 
 
 class LocalScorer:
@@ -70,10 +47,7 @@ class LocalScorer:
         self._window = window
         self._has_encoder = bool(getattr(model.config, "is_encoder_decoder", False))
         self._prompts = PromptTokenizer(tokenizer, has_encoder=self._has_encoder)
-        self._full = FullPrompts(model, self._prompts.stand_in, batch_tokens)
-        shares = shares and not self._has_encoder
-        self._shared = SharedPrefixes(model, batch_tokens) if shares else None
-        self._is_checked = False
+        self._run = PromptRunner(model, self._prompts.stand_in, batch_tokens, shares=shares)
         self._whole: AnyPrompt | None = None  # the prompt whose masked versions are scored
         self._cost = PromptCost()
 
@@ -85,7 +59,7 @@ class LocalScorer:
         Answers have the tokens that follow the whole prompt, whatever is left of it.
         """
         own = copy(self)
-        own._whole, own._cost, own._is_checked = prompt, PromptCost(), False
+        own._whole, own._cost = prompt, PromptCost()
         cut = [own._tokens(prompt, answer) for answer in answers]
         own._check_window(self._prompts.encode([prompt])[0], cut)
         return own, own._cost
@@ -130,51 +104,13 @@ class LocalScorer:
         places: dict[Tokens, list[int]] = {}
         for place, prompt in enumerate(every):
             places.setdefault(prompt, []).append(place)
-        longest = max(places, key=len)
-        self._check_window(longest, answers)
-        with _inference(self.model):
-            if self._shared is not None and not self._is_checked:
-                self._check_sharing(longest, tree)
-            found = self._run(list(places), tree, tick)
+        self._check_window(max(places, key=len), answers)
+        found = self._run(list(places), tree, self._cost, tick)
         tick(len(every) - len(places))
-        self._cost.full += sum(len(prompt) + len(tree.tokens) for prompt in places)
         outputs = np.empty((len(every), found.shape[1]))
         for row, own in zip(found, places.values(), strict=True):
             outputs[own] = row
         return outputs
-
-    def _run(self, prompts: Sequence[Tokens], tree: AnswerTree, tick: Tick) -> Floats:
-        runner = self._shared or self._full
-        n_run, n_padding = runner.n_run, self._full.n_padding
-        found = _halve_if_needed(runner, prompts, tree, tick)
-        self._cost.tokens += runner.n_run - n_run
-        self._cost.padding += self._full.n_padding - n_padding
-        return found
-
-    def _check_sharing(self, prompt: Tokens, tree: AnswerTree) -> None:
-        """Share nothing if the model then says something else.
-
-        Models may count positions in their own way, look at a window of tokens only, or keep a
-        state that cannot be shared. Two prompts with a common beginning show it.
-        """
-        import torch
-
-        assert self._shared is not None
-        third = max(1, len(prompt) // 3)
-        pair = list(dict.fromkeys([prompt, prompt[:third] + prompt[-third:]]))
-        expected = self._full(pair, tree, lambda _: None)
-        is_single = self.model.dtype in (torch.float32, torch.float64)
-        close = _CLOSE if is_single else _CLOSE_IN_HALF_PRECISION
-        self._is_checked = True
-        try:
-            found = self._shared(pair, tree, lambda _: None)
-        except Exception as error:
-            if is_out_of_memory(error):
-                raise
-            self._shared = None
-            return
-        if not np.allclose(found, expected, rtol=0, atol=close):
-            self._shared = None
 
     def write_answer(self, prompt: AnyPrompt) -> str:
         """The model's own answer: always the likeliest token, up to the end of the answer.
@@ -185,7 +121,7 @@ class LocalScorer:
         ids = self._prompts.encode([prompt])[0]
         self._check_window(ids, [])
         written: list[int] = []
-        with _inference(self.model):
+        with inference(self.model):
             while len(written) < _MOST_WRITTEN:
                 token = self._choose_next(ids, written)
                 if token in ends or len(ids) + len(written) == self._window:
@@ -220,27 +156,6 @@ class LocalScorer:
         own = getattr(configured, "eos_token_id", None)
         every = own if isinstance(own, list) else [own]
         return {token for token in (*every, self.tokenizer.eos_token_id) if token is not None}
-
-
-def _halve_if_needed(
-    runner: SharedPrefixes | FullPrompts, prompts: Sequence[Tokens], tree: AnswerTree, tick: Tick
-) -> Floats:
-    """Run prompts in smaller and smaller batches, until memory suffices."""
-    while True:
-        try:
-            return runner(prompts, tree, tick)
-        except Exception as error:
-            if not is_out_of_memory(error) or runner.batch_tokens == 1:
-                raise
-        runner.batch_tokens //= 2
-
-
-@contextmanager
-def _inference(model: Any) -> Iterator[None]:
-    import torch
-
-    with in_evaluation(model), torch.inference_mode():
-        yield
 
 
 def _sum_runs(values: Floats, lengths: Sequence[int]) -> Floats:

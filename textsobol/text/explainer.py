@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textsobol.driver import run, stream
 from textsobol.labels import NAME_LABELS, are_numbers, choose_target
@@ -113,7 +113,7 @@ class TextExplainer:
         options: dict[str, Any] = {
             "batch_tokens": batch_tokens, "trust_remote_code": trust_remote_code, "dtype": dtype,
         }  # fmt: skip
-        self._classifier: Classifier | PromptClassifier
+        self._classifier: Classifier
         if prompt is None:
             self._classifier = as_classifier(
                 model, tokenizer, label_names=label_names, candidate_labels=candidate_labels,
@@ -122,7 +122,9 @@ class TextExplainer:
         else:
             if label_names is not None or candidate_labels is not None:
                 raise ValueError("the labels of a prompt are those of its answers")
-            self._classifier = as_prompt_classifier(model, tokenizer, prompt, **options)
+            # It becomes a classifier with every text; see `_mask`.
+            asked = as_prompt_classifier(model, tokenizer, prompt, **options)
+            self._classifier = cast(Classifier, asked)
         self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
