@@ -192,7 +192,8 @@ def test_a_server_without_log_probabilities_says_what_to_do(prompt: Any, route: 
 def test_a_server_that_refuses_log_probabilities_is_not_asked_again() -> None:
     said = {"error": {"message": "logprobs is not supported for models created without logits"}}
     with serving(lambda path, request: Reply(500, said)) as server:
-        with pytest.raises(RemoteError, match=r"HTTP 500: .*without logits.*Start the server"):
+        fix = r"HTTP 500: .*without logits.*smaller top_logprobs=.*Start the server"
+        with pytest.raises(RemoteError, match=fix):
             ask(at(server), PROMPTS, [" good"])
         assert server.n_requests == 1
 

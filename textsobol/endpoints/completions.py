@@ -26,6 +26,7 @@ from textsobol.errors import NoLogprobsError
 from textsobol.prompts.scoring import AnyPrompt
 
 _REFUSED = (400, 422, 501)
+_ASKED_FOR = ("logprobs", "top_n_tokens")  # the second is TGI's own name
 _PATHS = ("/chat/completions", "/completions")
 
 
@@ -113,9 +114,12 @@ class Completions:
         try:
             return read_generated(self._post(asked))
         except HttpError as error:
-            if error.status in (*_REFUSED, 500) and "logprobs" in error.body:
+            if error.status in (*_REFUSED, 500) and any(name in error.body for name in _ASKED_FOR):
                 said = describe_error(error, self.redaction)
-                raise NoLogprobsError(f"no log-probabilities: {said}. {WHAT_TO_DO}") from None
+                raise NoLogprobsError(
+                    f"no log-probabilities: {said}. If {self._top} are too many for it, give a "
+                    f"smaller top_logprobs=. {WHAT_TO_DO}"
+                ) from None
             raise
 
     def _ask_answer(self, prompt: AnyPrompt, answer: str) -> list[tuple[str, float]]:

@@ -13,8 +13,8 @@ Tokens = Sequence[tuple[str, Any]]
 """Tokens as a server writes them, with their log-probabilities."""
 
 WHAT_TO_DO = (
-    "Start the server so that it returns them (llama-cpp-python: --logits_all true), or take a "
-    "server and a model that do, such as vLLM, llama.cpp or TGI"
+    "Start the server so that it returns log-probabilities (llama-cpp-python: --logits_all true), "
+    "or take a server and a model that return them, such as those of vLLM, llama.cpp or TGI"
 )
 _ROUNDING = 1e-6  # of the sum of probabilities that a server computes with single precision
 _LARGEST = 0.01  # log-probabilities are at most 0, but for rounding
