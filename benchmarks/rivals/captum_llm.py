@@ -7,7 +7,8 @@ does not run it again for prompts that are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,13 +33,12 @@ def captum_llm_kernel_shap(game: Scored, *, budget: int, seed: int) -> Attributi
     if game.n_features == 1:  # captum fails on it
         return captum_llm_ablation(game, budget=budget, seed=seed)
     with torch.random.fork_rng(devices=[]):
-        # It scores the whole text and the empty one besides.
-        found = _attribute(game, captum.KernelShap, seed, n_samples=budget - 2)
+        found = _attribute(game, captum.KernelShap, seed, n_samples=budget)
     return Attribution(found, settings={"samples": budget})
 
 
 def _attribute(game: Scored, method: Callable[[Any], Any], seed: int = 0, **options: Any) -> Floats:
-    """Scores ``(features, 1)`` of the answer's log-probability."""
+    """Scores ``(features, labels)``, of one label after another, from the same masks."""
     import torch
 
     captum = _captum()
@@ -49,7 +49,7 @@ def _attribute(game: Scored, method: Callable[[Any], Any], seed: int = 0, **opti
 
         def _forward_func(self, mask: Any, *_: Any, **__: Any) -> Any:
             asked.append(mask.numpy().reshape(-1) > 0.5)
-            told = torch.as_tensor(tell(asked[-1]))
+            told = torch.as_tensor(known[bytes(asked[-1])])
             return told.repeat(1, 2) if self.include_per_token_attr else told
 
     model = SimpleNamespace(device=torch.device("cpu"), forward=lambda: None)
@@ -60,16 +60,18 @@ def _attribute(game: Scored, method: Callable[[Any], Any], seed: int = 0, **opti
         torch.manual_seed(seed)
         target = torch.zeros(1, dtype=torch.long)
         found = told.attribute(words, target=target, **options).seq_attr
-        return np.asarray(found.numpy(), dtype=float).reshape(-1, 1)
+        return np.asarray(found.numpy(), dtype=float)
 
     # Which masks it asks for does not depend on what it is told: first find out, so that all can be
     # scored in one call.
-    tell: Callable[[Array], float] = lambda mask: float(mask.sum())  # noqa: E731
+    known: Mapping[bytes, float] = defaultdict(float)
     attribute()
     masks = np.array(asked)
-    known = dict(zip(map(bytes, masks), game.score(masks)[:, 0].tolist(), strict=True))
-    tell = lambda mask: known[bytes(mask)]  # noqa: E731
-    return attribute()
+    columns = []
+    for scores in game.score(masks).T.tolist():
+        known = dict(zip(map(bytes, masks), scores, strict=True))
+        columns.append(attribute())
+    return np.stack(columns, axis=1)
 
 
 class _OneToken:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
+from tokenizers import normalizers
 
 from tests.prompts.tiny import (
     ANSWERS,
@@ -205,21 +206,21 @@ def test_models_and_prompts_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             give()
 
 
-def test_an_answer_without_tokens_and_a_chat_without_a_template(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tok = tokenizer("qwen2")
-    answers = {"a": " good", "b": "\u200b"}
-    normal = tok.backend_tokenizer.normalizer
-    from tokenizers import normalizers
+def test_answers_that_the_tokenizer_cannot_tell_apart_and_a_chat_without_a_template() -> None:
+    tok = tokenizer.__wrapped__()  # one of its own, to be changed
+
+    def explain(template: Any, **answers: str) -> None:
+        TextExplainer(model(), tok, prompt=Prompt(template, answers=answers))("A film")
 
     tok.backend_tokenizer.normalizer = normalizers.Replace("\u200b", "")
     with pytest.raises(ValueError, match="has no tokens with this tokenizer"):
-        explainer_of("qwen2", Prompt(REVIEW, answers=answers))("A film")
-    tok.backend_tokenizer.normalizer = normal or normalizers.Sequence([])
-    monkeypatch.setattr(tok, "chat_template", None)
+        explain(REVIEW, a=" good", b="\u200b")
+    tok.backend_tokenizer.normalizer = normalizers.Lowercase()
+    with pytest.raises(ValueError, match="the answer ' Good' begins with all tokens of ' good'"):
+        explain(REVIEW, a=" good", b=" Good")
+    tok.chat_template = None
     with pytest.raises(ValueError, match="no chat template"):
-        explainer_of("qwen2", Prompt(CHAT, answers=ANSWERS))("A film")
+        explain(CHAT, a=" good", b=" bad")
 
 
 def test_a_saved_model_is_loaded_by_its_directory(tmp_path: Path) -> None:

@@ -46,17 +46,13 @@ def check_answers(answers: Answers) -> None:
                 f"the answer of label {label!r} must be a string, or a list of strings, and not "
                 f"empty"
             )
-    check_prefixes([(label, answer, answer) for label, answer in list_answers(answers)])
+    _check_prefixes(list_answers(answers))
 
 
-def check_prefixes(answers: Sequence[tuple[str, str, str | tuple[int, ...]]]) -> None:
-    """Refuse an answer that begins like another ends.
-
-    Args:
-        answers: label, answer, and the answer's characters or tokens.
-    """
-    for (label, answer, own), (other_label, other, longer) in permutations(answers, 2):
-        if longer[: len(own)] != own:
+def _check_prefixes(answers: Sequence[tuple[str, str]]) -> None:
+    """Refuse an answer that begins with another one."""
+    for (label, answer), (other_label, other) in permutations(answers, 2):
+        if not other.startswith(answer):
             continue
         if label == other_label:
             raise ValueError(
@@ -68,6 +64,20 @@ def check_prefixes(answers: Sequence[tuple[str, str, str | tuple[int, ...]]]) ->
             f"{other_label!r} begins, so that it would always be the likelier one: give other "
             f"answers, or what ends them, such as {answer + chr(10)!r} and {other + chr(10)!r}"
         )
+
+
+def check_tokens(answers: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse answers that a tokenizer cannot tell apart, though their characters differ.
+
+    Raises:
+        ValueError: that names both answers.
+    """
+    for (answer, own), (other, longer) in permutations(answers.items(), 2):
+        if longer[: len(own)] == own:
+            raise ValueError(
+                f"for this model's tokenizer the answer {other!r} begins with all tokens of "
+                f"{answer!r}: give answers with different tokens"
+            )
 
 
 def join_answers(scores: Floats, labels: Sequence[str]) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from textsobol.prompts.answers import check_tokens
 from textsobol.prompts.runner import PromptCost, PromptRunner, inference
 from textsobol.prompts.scoring import AnyPrompt, Prompts
 from textsobol.prompts.token_trees import AnswerTree, Tokens
@@ -60,8 +61,9 @@ class LocalScorer:
         """
         own = copy(self)
         own._whole, own._cost = prompt, PromptCost()
-        cut = [own._tokens(prompt, answer) for answer in answers]
-        own._check_window(self._prompts.encode([prompt])[0], cut)
+        cut = {answer: own._tokens(prompt, answer) for answer in answers}
+        check_tokens(cut)
+        own._check_window(self._prompts.encode([prompt])[0], list(cut.values()))
         return own, own._cost
 
     def score_answers(self, prompts: Prompts, answers: Sequence[str], tick: Tick) -> Floats:
