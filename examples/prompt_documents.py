@@ -5,7 +5,7 @@
 takes any language model of transformers. Without a directory a tiny one is made, in some seconds.
 """
 
-import sys
+from tiny_language_model import choose_model
 
 from textsobol import Prompt, TextExplainer
 
@@ -16,12 +16,7 @@ DOCUMENTS = [
 ]
 QUESTION = "Where was the film shot?"
 
-if len(sys.argv) > 1:
-    model = sys.argv[1]
-else:
-    from tiny_language_model import make_model
-
-    model = make_model()
+model = choose_model()
 
 prompt = Prompt(
     "{document}\n\nQuestion: {text}\nAnswer: It was shot in",

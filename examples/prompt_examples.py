@@ -5,7 +5,7 @@
 takes any language model of transformers. Without a directory a tiny one is made, in some seconds.
 """
 
-import sys
+from tiny_language_model import choose_model
 
 from textsobol import Prompt, TextExplainer
 
@@ -16,12 +16,7 @@ EXAMPLES = [
 ]
 REVIEW = "The music is wonderful and the plot is clumsy."
 
-if len(sys.argv) > 1:
-    model = sys.argv[1]
-else:
-    from tiny_language_model import make_model
-
-    model = make_model()
+model = choose_model()
 
 prompt = Prompt(
     "{example}\n\nReview: {text}\nSentiment:",

@@ -5,7 +5,7 @@
 takes any language model of transformers. Without a directory a tiny one is made, in some seconds.
 """
 
-import sys
+from tiny_language_model import choose_model
 
 from textsobol import Prompt, TextExplainer
 
@@ -13,12 +13,7 @@ PROMPT = "Review: {text}\nSentiment:"
 ANSWERS = {"positive": " positive", "negative": " negative"}
 REVIEW = "The plot is gripping and the cast is wonderful and the ending is dull."
 
-if len(sys.argv) > 1:
-    model = sys.argv[1]
-else:
-    from tiny_language_model import make_model
-
-    model = make_model()
+model = choose_model()
 
 explainer = TextExplainer(model, prompt=Prompt(PROMPT, answers=ANSWERS), progress=False)
 explanation = explainer(REVIEW)

@@ -96,6 +96,11 @@ def make_model() -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
+def choose_model() -> Any:
+    """The directory that the command line names, or else a tiny model."""
+    return sys.argv[1] if len(sys.argv) > 1 else make_model()
+
+
 if __name__ == "__main__":
     language_model, words = make_model()
     if len(sys.argv) > 1:

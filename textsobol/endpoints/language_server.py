@@ -15,14 +15,21 @@ from textsobol.endpoints.client import RemoteCost
 from textsobol.endpoints.completions import read_text, read_tokens, write_question
 from textsobol.endpoints.logprobs import cut_text, find_token
 from textsobol.endpoints.model import Remote
-from textsobol.errors import BoundedScoreWarning, NoLogprobsError, RemoteError, warn
+from textsobol.errors import (
+    BoundedScoreWarning,
+    NoLogprobsError,
+    RemoteError,
+    WrongAnswerError,
+    warn,
+)
 from textsobol.prompts.scoring import AnyPrompt, Prompts
 from textsobol.prompts.tokenizing import PromptTokenizer
 from textsobol.sobol.arrays import Floats
 from textsobol.steps import Tick
 
 ROUTES = ("prompt", "generated")
-_MOST_TESTED = 3  # next tokens with which a server is tested
+_ENOUGH_TESTED = 3  # next tokens with which a server is tested
+_MOST_TRIED = 8
 _TOLERANCE = 0.3  # between two log-probabilities of one token: servers compute with few digits
 _MOST_WRITTEN = 24  # tokens of the model's own answer
 
@@ -125,7 +132,13 @@ class LanguageServer:
 
     def score_pieces(self, prompts: Prompts, answer: str, tick: Tick) -> Floats:
         """Log-probability of each token of the answer ``(prompts, tokens)``."""
-        return np.array([pieces for (pieces,) in self._score(prompts, [answer], tick)])
+        scores = [pieces for (pieces,) in self._score(prompts, [answer], tick)]
+        if len({len(pieces) for pieces in scores}) > 1:
+            raise ValueError(
+                f"the answer {answer!r} has other tokens after some of the masked prompts: end the "
+                f"prompt with something that is never left out"
+            )
+        return np.array(scores)
 
     def cut_answer(self, prompt: AnyPrompt, answer: str) -> list[str]:
         """The answer's tokens; if they are not known, it is one."""
@@ -172,10 +185,7 @@ class LanguageServer:
         """Ask the server for what it can, and whether it agrees with itself."""
         if self.logprobs == "generated":
             return "generated"
-        shown = self._ask_next([prompt])[0]
-        likely = sorted(shown, key=lambda token: (-shown[token], token))
-        tested = [token for token in likely if token.strip().isalnum()][:_MOST_TESTED]
-        why = self._find_fault(prompt, {token: shown[token] for token in tested})
+        why = self._find_fault(prompt, self._ask_next([prompt])[0])
         if why is None:
             return "prompt"
         if self.logprobs == "prompt":
@@ -185,28 +195,34 @@ class LanguageServer:
     def _find_fault(self, prompt: AnyPrompt, shown: Mapping[str, float]) -> str | None:
         """Why the server's scores of whole answers cannot be used; ``None`` if they can.
 
-        It must give the likeliest next tokens the same log-probability, whether they are sent with
-        the prompt or come next. Some servers score the tokens beside them instead.
+        It must give likely next tokens the same log-probability, whether they are sent with the
+        prompt or come next. Some servers score the tokens beside them instead.
         """
-        questions = {write_question(prompt, token): token for token in shown}
-        try:
-            found = {token: read_tokens(self._ask([question])[question])
-                     for question, token in questions.items()}  # fmt: skip
-        except RemoteError as error:
-            if not isinstance(error.__cause__, NoLogprobsError):
-                raise
-            return str(error)
-        # After the prompt, what is one token may be several.
-        values = {token: own[0][1] for token, own in found.items() if len(own) == 1}
-        for token, value in values.items():
-            if abs(value - shown[token]) > _TOLERANCE:
-                return (
-                    f"{self.name} gives the token {token!r} the log-probability {value:.3f} as a "
-                    f"part of the prompt and {shown[token]:.3f} as the next token: one is wrong"
-                )
-        if not values:
-            return f"{self.name} shows no next token with which its scores could be tested"
-        return None
+        likely = sorted(shown, key=lambda token: (-shown[token], token))
+        n_tested = 0
+        for token in [token for token in likely if token.strip().isalnum()][:_MOST_TRIED]:
+            question = write_question(prompt, token)
+            try:
+                found = read_tokens(self._ask([question])[question])
+            except RemoteError as error:
+                if isinstance(error.__cause__, NoLogprobsError):
+                    return str(error)
+                if not isinstance(error.__cause__, WrongAnswerError):
+                    raise
+                continue  # joined with the end of the prompt, it is another token
+            if len(found) == 1:
+                value, n_tested = found[0][1], n_tested + 1
+                if abs(value - shown[token]) > _TOLERANCE:
+                    return (
+                        f"{self.name} gives the token {token!r} the log-probability {value:.3f} as "
+                        f"a part of the prompt and {shown[token]:.3f} as the next one: which is "
+                        f"right?"
+                    )
+            if n_tested == _ENOUGH_TESTED:
+                return None
+        if n_tested:
+            return None
+        return f"{self.name} shows no next token with which its scores could be tested"
 
     def _score(self, prompts: Prompts, answers: Sequence[str], tick: Tick) -> list[list[Any]]:
         """Log-probabilities of tokens, for every prompt by answer."""
