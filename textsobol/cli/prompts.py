@@ -73,7 +73,7 @@ class PromptOptions:
         typer.Option(
             metavar="ADDRESS",
             help="OpenAI-compatible server of a language model (vLLM, llama.cpp, TGI, hosted), "
-            "such as http://localhost:8000/v1. --token, --cache and --concurrency hold for it.",
+            "such as http://localhost:8000/v1. Its token is read from TEXTSOBOL_TOKEN.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
