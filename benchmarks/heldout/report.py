@@ -44,6 +44,7 @@ _LOWEST = -1.0  # of R², so that one failure does not decide a mean
 _MOST_OF_THEM = 0.9
 _SHOWN = ("scores", "default")
 _WORDS = ("first", "level", "behind")
+_NEVER = "0 · 0 · 0"  # of what ours does not estimate
 _FAMILY = {*OURS, "gates"} - {"jansen"}
 _DRAWN = ("scores", "default", "ridge", "lime", "occlusion", "permutation_shap", "kernel_shap",
           "oddshap", "proxyshap", "regression_msr", "jansen")  # fmt: skip
@@ -173,7 +174,8 @@ def summary_table(of_models: Mapping[str, Verdicts]) -> Table:
         for verdicts in of_models.values():
             words = [cell.text for cell in verdicts[measure.title][1:]]
             row.append(Cell(" · ".join(str(words.count(word)) for word in _WORDS)))
-        rows.append(row)
+        if any(cell.text != _NEVER for cell in row[1:]):
+            rows.append(row)
     return Table("Summary", SUMMARY, ["measure", *of_models], [("", rows)])
 
 
