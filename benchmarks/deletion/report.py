@@ -45,7 +45,7 @@ class Run:
     @cached_property
     def measured(self) -> pd.DataFrame:
         """Every measure of every text and method, with its length; only texts that all share."""
-        lines = [line for line in self.results.lines if line["method"] != BOUNDS]
+        lines = [_as_search(line) for line in self.results.lines]
         found = pd.DataFrame(
             {**self._names(line), **self._measures(line)}
             for line in lines
@@ -112,6 +112,14 @@ class Run:
         lines = self.measured[self.measured["method"] == method]
         lines = lines if length is None else lines[lines["length"] == length]
         return lines.set_index("text")[measure].dropna()
+
+
+def _as_search(line: Line) -> Line:
+    """The searches for bounds, as the search that they are: each curve by the one made for it."""
+    if line["method"] != BOUNDS:
+        return line
+    best = {"without": line["lowest"]["without"], "only": line["highest"]["only"]}
+    return {**line, "title": "Greedy search", "hard": best, "soft": best}
 
 
 def _curves(line: Line) -> Curves:

@@ -53,6 +53,8 @@ average; {DRAWS} draws for each share, the same random numbers for all methods (
 2024): 0 is the lowest and 1 the highest value of the hard measure that greedy searches for it, or
 any method, have found. Searches try every word left: one after another up to 30 words, in five
 blocks for longer texts. A soft value can lie outside. Texts whose bounds coincide are left out.
+Greedy search has one order for each curve. Total indices are close to squares of effects: chances
+in proportion to them gather on few words, which soft measures reward.
 
 **Attributions and searches.** A search looks for deletions and optimises what is measured here: it
 is listed apart and not marked. "The default" gives both: its scores, and its path.
