@@ -14,7 +14,7 @@ from benchmarks.curves import Curve, labelled_panels, plain_styles, png_of
 from benchmarks.curves import write_labels as label_curves
 from benchmarks.deletion.measures import SHARES, Curves
 from benchmarks.deletion.run import BOUNDS
-from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, PAIRED, PLOT, Measure
+from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, MODELS, PAIRED, PLOT, Measure
 from benchmarks.reporting import (
     Cell,
     Line,
@@ -137,7 +137,7 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     runs = load(paths)
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
-    parts = [HEADER, _markdown(conditions(runs))]
+    parts = [HEADER, MODELS, _markdown(conditions(runs))]
     commands = dict.fromkeys(command for run in runs for command in run.results.commands)
     parts += ["\n".join(f"    {command}" for command in commands)]
     for run in runs:
