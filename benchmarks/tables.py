@@ -33,6 +33,28 @@ def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def fill_marks(into: Path, tables: Iterable[tuple[str, str]]) -> list[str]:
+    """Put tables between the marks with their names, so that what is written around them stays.
+
+    Args:
+        into: Markdown with ``<!-- name -->`` and ``<!-- end of name -->`` for every table it shows.
+        tables: names and Markdown.
+
+    Returns:
+        The names of the tables that it shows.
+    """
+    text, names = into.read_text(encoding="utf-8"), []
+    for name, table in tables:
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, begun, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if begun and ended:
+            text = f"{before}{begin}\n{table}\n{end}{after}"
+            names.append(name)
+    into.write_text(text, encoding="utf-8")
+    return names
+
+
 def table_of_file(
     path: Path, header: Sequence[str], rows: Callable[[Sequence[Line]], Iterable[Sequence[str]]]
 ) -> str:

@@ -258,9 +258,10 @@ def report(
     ] = Path("benchmarks/gates/RESULTS.md"),
 ) -> None:
     """Put the tables of all results into a file of Markdown, between their marks."""
-    from benchmarks.gates.report import write_report
+    from benchmarks.gates.report import make_tables
+    from benchmarks.tables import fill_marks
 
-    typer.echo(f"tables of {into}: {', '.join(write_report(out, into))}")
+    typer.echo(f"tables of {into}: {', '.join(fill_marks(into, make_tables(out)))}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""The tables of RESULTS.md, between marks, so that what is written around them stays."""
+"""The tables of RESULTS.md."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -34,19 +33,6 @@ _TITLES = {variant.name: variant.title for variant in VARIANTS}
 
 Measured = dict[str, dict[str, dict[str, float]]]
 """By variant and review, what was measured."""
-
-
-def write_report(results: Path, into: Path) -> list[str]:
-    """Fill the marks of a file of Markdown; returns the names of the tables."""
-    text = into.read_text()
-    tables = dict(make_tables(results))
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-        made = f"{begin}\n{table}\n{end}".replace("\\", "\\\\")
-        text = pattern.sub(made, text)
-    into.write_text(text)
-    return list(tables)
 
 
 def make_tables(results: Path) -> Iterator[tuple[str, str]]:

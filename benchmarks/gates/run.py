@@ -101,11 +101,12 @@ def _missing(
     return [variant for variant in variants if is_missing(variant)]
 
 
-def explain(explainer: TextExplainer, text: str, variant: Variant, *, seed: int) -> TextExplanation:
+def explain(
+    explainer: TextExplainer, text: str, variant: Variant, *, seed: int, target: str | None = None
+) -> TextExplanation:
     """One explanation of all labels, as a user has it."""
-    return explainer(
-        text, method=variant.method, budget=budget_of(explainer, text, variant), seed=seed
-    )
+    budget = budget_of(explainer, text, variant)
+    return explainer(text, target=target, method=variant.method, budget=budget, seed=seed)
 
 
 def budget_of(explainer: TextExplainer, text: str, variant: Variant) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, fit, parser, save, tested
+from benchmarks.imdb.training import Texts, fit, parser, save, tested
 from benchmarks.provenance import command_of
 from textsobol.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification, word_tokenizer
 
@@ -48,7 +48,7 @@ license: mit
 language: en
 pipeline_tag: text-classification
 ---
-# Sentiment of film reviews: a GloVe bi-LSTM
+# {task}: a GloVe bi-LSTM
 
 Architecture of Fel et al. 2021, *Look at the Variance!*: {size}-dimensional word vectors, a
 bidirectional LSTM with {hidden} units a direction, the maximum of each unit over the words, a
@@ -57,18 +57,18 @@ space.
 
 | | |
 |---|---|
-| accuracy on {n_test:,} test reviews | {accuracy:.2%} |
-| validation accuracy ({n_validation:,} reviews) | {validation:.2%} |
-| training reviews | {n_train:,} |
+| accuracy on {n_test:,} test texts | {accuracy:.2%} |
+| validation accuracy ({n_validation:,} texts) | {validation:.2%} |
+| training texts | {n_train:,} |
 | seed | {seed} |
 | command | `{command}` |
 
 To use it with transformers alone, `import textsobol.models.bilstm` first: that makes the Auto
 classes and `pipeline("text-classification", ...)` know the architecture.
 
-Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment
-Analysis*); the reviews are not part of this model. Word vectors: GloVe 6B (Pennington et al. 2014),
-Public Domain Dedication and License. Weights are stored in half precision and load as single.
+Data: {source}; the texts are not part of this model.
+Word vectors: GloVe 6B (Pennington et al. 2014), Public Domain Dedication and License. Weights are
+stored in half precision and load as single.
 """
 
 
@@ -90,8 +90,8 @@ def main() -> None:
     tokenizer = word_tokenizer(words)
     model: Any = BiLstmForSequenceClassification(
         BiLstmConfig(
-            vocab_size=len(tokenizer), embedding_size=size, num_labels=2,
-            id2label=LABELS, label2id={name: k for k, name in LABELS.items()},
+            vocab_size=len(tokenizer), embedding_size=size, num_labels=len(arguments.labels),
+            id2label=arguments.labels, label2id={name: k for k, name in arguments.labels.items()},
         )
     )  # fmt: skip
     known = [k for k, word in enumerate(words) if word in vectors]
@@ -113,6 +113,7 @@ def main() -> None:
     test = Texts(load(arguments.test, "test"), tokenizer, 4 * arguments.max_length)
     results = tested(model, texts, test, best, arguments)
     card = CARD.format(
+        task=arguments.task, source=arguments.source,
         size=size, hidden=model.config.hidden_size, projection=model.config.projection_size,
         words=len(tokenizer), n_test=len(test.labels), accuracy=results["test_accuracy"],
         validation=best,

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import LABELS, Texts, fit, parser, save, tested
+from benchmarks.imdb.training import Texts, fit, parser, save, tested
 from benchmarks.provenance import command_of
 
 CARD = """---
@@ -21,19 +21,18 @@ language: en
 pipeline_tag: text-classification
 base_model: {base}
 ---
-# Sentiment of film reviews: {base}, fine-tuned
+# {task}: {base}, fine-tuned
 
 | | |
 |---|---|
-| accuracy on {n_test:,} test reviews | {accuracy:.2%} |
-| validation accuracy ({n_validation:,} reviews) | {validation:.2%} |
-| training reviews | {n_train:,}, {max_length} tokens at most, without `<br />` |
+| accuracy on {n_test:,} test texts | {accuracy:.2%} |
+| validation accuracy ({n_validation:,} texts) | {validation:.2%} |
+| training texts | {n_train:,}, {max_length} tokens at most, without `<br />` |
 | frozen | {frozen} lowest layers |
 | seed | {seed} |
 | command | `{command}` |
 
-Data: Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment
-Analysis*); the reviews are not part of this model. The licence is that of the base model. Weights
+Data: {source}; the texts are not part of this model. The licence is that of the base model. Weights
 are stored in half precision and load as single.
 """
 
@@ -80,8 +79,8 @@ def main() -> None:
         test = test.shuffle(arguments.seed).take(min(arguments.test_limit, len(test)))
     tokenizer = AutoTokenizer.from_pretrained(arguments.base)
     model = AutoModelForSequenceClassification.from_pretrained(
-        arguments.base, num_labels=2, id2label=LABELS,
-        label2id={name: k for k, name in LABELS.items()}, dtype=torch.float32,
+        arguments.base, num_labels=len(arguments.labels), id2label=arguments.labels,
+        label2id={name: k for k, name in arguments.labels.items()}, dtype=torch.float32,
     )  # fmt: skip
     if tokenizer.pad_token is None:  # as decoders have none
         tokenizer.pad_token = tokenizer.eos_token
@@ -101,6 +100,7 @@ def main() -> None:
     )
     results = tested(model, texts, tests, best, arguments)
     card = CARD.format(
+        task=arguments.task, source=arguments.source,
         base=str(arguments.base).rstrip("/").rsplit("/", 1)[-1], n_test=len(tests.labels),
         accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,

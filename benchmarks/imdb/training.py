@@ -12,7 +12,9 @@ from rich.progress import Progress, TextColumn, track
 
 from benchmarks.imdb.data import HUB_ID
 
-LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
+IMDB = (
+    "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
+)
 
 
 def parser(
@@ -34,9 +36,22 @@ def parser(
     )
     options.add_argument("--limit", type=int, help="training texts to use (all)")
     options.add_argument(
-        "--bfloat16", action="store_true", help="train with bfloat16 products: faster on some CPUs"
+        "--bfloat16",
+        action="store_true",
+        help="train and test with bfloat16 products: faster on some CPUs",
     )
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument(
+        "--labels",
+        type=lambda names: dict(enumerate(names.split(","))),
+        default="NEGATIVE,POSITIVE",
+        metavar="NAMES",
+        help="names of the labels 0, 1, ... with commas (NEGATIVE,POSITIVE)",
+    )
+    options.add_argument(
+        "--task", default="Sentiment of film reviews", help="for the model card: what it tells"
+    )
+    options.add_argument("--source", default=IMDB, help="for the model card: whose texts")
     return options
 
 
@@ -74,15 +89,18 @@ class Texts:
 
 
 @torch.inference_mode()
-def accuracy(model: Any, texts: Texts, size: int, title: str) -> float:
+def accuracy(model: Any, texts: Texts, options: argparse.Namespace, title: str) -> float:
     """Share of texts that the model gets right."""
     model.eval()
     device = next(model.parameters()).device
     right = 0
-    for numbers in track(list(batches(texts.lengths, size, None)), title, transient=True):
+    pieces = list(batches(texts.lengths, options.batch, None))
+    for numbers in track(pieces, title, transient=True):
         batch = {name: value.to(device) for name, value in texts.batch(numbers).items()}
         labels = batch.pop("labels")
-        right += int((model(**batch).logits.argmax(dim=1) == labels).sum())
+        with torch.autocast(device.type, torch.bfloat16, enabled=options.bfloat16):
+            logits = model(**batch).logits
+        right += int((logits.argmax(dim=1) == labels).sum())
     return right / len(texts.labels)
 
 
@@ -131,7 +149,7 @@ def fit(
                 optimizer.step()
                 step += 1
                 bar.update(task, advance=1, loss=f"loss {loss.item():.3f}")
-        found = accuracy(model, validation, options.batch, "validation")
+        found = accuracy(model, validation, options, "validation")
         print(f"epoch {epoch + 1}: validation accuracy {found:.4f}", flush=True)
         if found > best:
             best, stale = found, 0
@@ -149,7 +167,7 @@ def tested(
     model: Any, train: Texts, test: Texts, validation: float, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Measure the accuracy on the test texts, print it, and say what is to be stored."""
-    right = accuracy(model, test, options.batch, "test")
+    right = accuracy(model, test, options, "test")
     print(f"test accuracy {right:.4f} on {len(test.labels):,} reviews", flush=True)
     return {
         "test_accuracy": right,

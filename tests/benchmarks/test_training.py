@@ -59,7 +59,7 @@ def test_the_bilstm_learns_and_is_written_down(data: Path, tmp_path: Path) -> No
     assert results[0]["test_accuracy"] == 1.0
     assert "test accuracy 1.0000 on 80 reviews" in outputs[0]
     card = (tmp_path / "one" / "README.md").read_text()
-    assert "accuracy on 80 test reviews | 100.00%" in card
+    assert "accuracy on 80 test texts | 100.00%" in card
     assert "--glove glove.txt" in card
     assert str(tmp_path) not in card
     top = sentiment_of(tmp_path / "one")

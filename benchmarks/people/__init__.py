@@ -1,0 +1,1 @@
+"""Do explanations mark what people mark? Plausibility, which is not faithfulness."""
