@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 import textwrap
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,14 +65,15 @@ def read_blocks(page: Path) -> list[Block]:
 
 def run_page(page: Path) -> None:
     """Run the blocks of a page in the current directory."""
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    for block in read_blocks(page):
-        if block.reason is not None:
-            continue
-        try:
-            run_block(block, namespace)
-        except Exception as error:
-            raise AssertionError(f"{block.name}: {type(error).__name__}: {error}") from error
+    module = sys.modules["page"] = types.ModuleType("page")  # dataclasses look theirs up
+    try:
+        for block in read_blocks(page):
+            if block.reason is None:
+                run_block(block, vars(module))
+    except Exception as error:
+        raise AssertionError(f"{block.name}: {type(error).__name__}: {error}") from error
+    finally:
+        del sys.modules["page"]
 
 
 def run_block(block: Block, namespace: dict[str, Any]) -> None:
