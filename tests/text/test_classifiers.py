@@ -146,7 +146,11 @@ def test_a_model_with_scores_that_are_not_finite_is_named() -> None:
 
 
 def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
-    with pytest.raises(BlackBoxError, match="returned 1 scores for"):
+    with pytest.raises(
+        BlackBoxError, match=r"^the classifier returned \[nan\] for the text .*finite$"
+    ):
+        TextExplainer(lambda texts: [float("nan")] * len(texts))(TEXT)
+    with pytest.raises(BlackBoxError, match="was given .* texts and returned scores of 1;"):
         TextExplainer(lambda texts: [0.5])("a good film", method=Sobol(base_masks=4))
     with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
         TextExplainer(lambda texts: np.zeros((len(texts), 2)), label_names=["a", "b", "c"])(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.errors import WrongScoresError
 from textsobol.image.pictures import as_photo, as_tensor
 from textsobol.inference import in_evaluation, is_out_of_memory
 from textsobol.outputs import copy_scores, to_log_odds
@@ -101,7 +102,7 @@ class ImageFunction:
         returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
         scores = copy_scores(returned)
         if scores.ndim not in (1, 2) or len(scores) != len(pictures):
-            raise ValueError(
+            raise WrongScoresError(
                 f"the classifier returned shape {scores.shape} for {len(pictures)} pictures; it "
                 f"must return (pictures,) or (pictures, labels)"
             )
