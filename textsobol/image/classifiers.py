@@ -148,8 +148,9 @@ def as_image_classifier(
         is_probability = score in ("logit", "probability")
         return ImageFunction(model, name, label_names, "sigmoid" if is_probability else "none")
     raise TypeError(
-        f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a path "
-        f"or hub id, a torch module, or a function from a batch of pictures to scores"
+        f"cannot explain an object of type {type(model).__name__}; give an image-classification "
+        f"pipeline, a path or hub id, a torch module, or a function from a batch of pictures to "
+        f"scores"
     )
 
 
