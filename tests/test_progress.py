@@ -57,3 +57,16 @@ def test_it_can_be_switched_off(screen: Any) -> None:
 def test_a_pipe_shows_nothing(screen: Any) -> None:
     screen.is_terminal = False
     assert work(screen, 20) == ""
+
+
+def test_long_work_says_first_what_it_costs(
+    screen: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen.is_terminal = False
+    for seconds, said in ((10, ""), (100, "1,000 passes, 100 s\n")):
+        with LateProgress(0, enabled=True) as bar:
+            bar.expect(1000, lambda seconds: f"1,000 passes, {seconds:.0f} s")
+            for k in range(100):
+                screen.now += seconds / 100
+                bar.tick(10)
+                assert k < 9 or capsys.readouterr().err == (said if k == 9 else "")

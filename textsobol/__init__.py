@@ -29,6 +29,7 @@ __all__ = [
     "TextsobolWarning",
     "UnstableTopWarning",
     "WindowWarning",
+    "Windows",
     "WrongAnswerError",
     "__version__",
     "endpoint",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from textsobol.text.explainer import TextExplainer
     from textsobol.text.explanation import TextExplanation
     from textsobol.text.text_model import TextModel
+    from textsobol.text.windows import Windows
 
 _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
@@ -82,6 +84,7 @@ _HOME_OF = {
     "TextExplainer": "textsobol.text.explainer",
     "TextExplanation": "textsobol.text.explanation",
     "TextModel": "textsobol.text.text_model",
+    "Windows": "textsobol.text.windows",
     "Sobol": "textsobol.methods",
     "SobolIndices": "textsobol.sobol",
     "sobol_indices": "textsobol.sobol",

@@ -35,7 +35,7 @@ class Cost:
         return {"gates": self.gates} if self.gates else {}
 
 
-class _Known:
+class KnownOutputs:
     """Outputs of all forwarded inputs, each once."""
 
     def __init__(self) -> None:
@@ -43,11 +43,13 @@ class _Known:
         self._pieces: list[Floats] = []
 
     def add(self, keys: Sequence[Hashable], outputs: Floats) -> None:
+        """Add outputs ``(inputs, labels)`` of inputs that were not known."""
         for key in keys:
             self.place_of[key] = len(self.place_of)
         self._pieces.append(outputs)
 
     def outputs(self, places: Sequence[int]) -> Floats:
+        """Outputs ``(places, labels)``, by the values of ``place_of``."""
         if len(self._pieces) != 1:
             self._pieces = [np.concatenate(self._pieces)]
         return np.asarray(self._pieces[0][list(places)])
@@ -68,7 +70,7 @@ class Ledger:
         self.cost = Cost() if cost is None else cost
         self.n_asked = 0
         self.gate_passes = 0
-        self.known = _Known()
+        self.known = KnownOutputs()
         self.place_of: dict[bytes, int] = {}
 
     @property

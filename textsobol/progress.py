@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 _FIRST_ESTIMATE = 1.0  # seconds before the remaining time is estimated
 _LONG = 2.0  # seconds; shorter explanations get no bar
+_ANNOUNCED = 30.0  # seconds; longer explanations say first what they cost
+_BATCHES = 10  # that say how long the others take
 _BETWEEN_LINES = 30.0  # seconds, for a job without a terminal
+
+
+Expect = Callable[[int, Callable[[float], str]], None]
+"""Is told the most masks of an explanation, and how to say what they cost in so many seconds."""
 
 
 class _Bar:
@@ -51,20 +58,29 @@ class LateProgress(_Bar):
     def __init__(self, total: int, *, enabled: bool) -> None:
         super().__init__(enabled=enabled)
         self._total, self._done = total, 0
+        self._n_batches = 0
+        self._announce: Callable[[float], str] | None = None
 
     def tick(self, n_passes: int) -> None:
         """Count forward passes as done."""
         self._done += n_passes
+        self._n_batches += n_passes > 0
         self._update(completed=self._done)
         elapsed = time.monotonic() - self._start
         if self._bar is None and self._enabled and self._done and elapsed > _FIRST_ESTIMATE:
             is_long = elapsed * self._total / self._done > _LONG
             task = {"total": self._total, "completed": self._done}
             self._enabled = is_long and self._open(is_job=False, **task)
+        if self._announce is not None and self._n_batches >= _BATCHES:
+            seconds = elapsed * self._total / max(1, self._done)
+            if seconds > _ANNOUNCED:
+                print(self._announce(seconds), file=sys.stderr, flush=True)
+            self._announce = None
 
-    def expect(self, n_passes: int) -> None:
-        """Add forward passes to the total."""
+    def expect(self, n_passes: int, announce: Callable[[float], str] | None = None) -> None:
+        """Add forward passes to the total; ``announce`` says what they cost if that is much."""
         self._total += n_passes
+        self._announce = announce if self._enabled else None
         self._update(total=self._total)
 
 

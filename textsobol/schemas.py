@@ -53,7 +53,11 @@ class Prediction(_Record):
 
 
 class Cost(_Record):
-    """What the explanation took; ``calls`` and what follows are of remote models."""
+    """What the explanation took; ``calls`` and what follows are of remote models.
+
+    ``forwarded`` are masked texts; of a text that is longer than the model's window, ``windows``
+    are those that the model was run on.
+    """
 
     forwarded: Amount
     rows: Count = 0
@@ -61,6 +65,7 @@ class Cost(_Record):
     padding: Share = 0.0
     seconds: Amount = 0.0
     gates: Count = 0
+    windows: Count = 0
     calls: Amount = 0.0
     cached: Amount = 0.0
     retried: Amount = 0.0
@@ -88,6 +93,10 @@ class Settings(_OpenRecord):
     seed: int | None = None
     base_masks: Count = 0
     leader_masks: Count = 0
+    long: Literal["outside", "window"] = "outside"
+    aggregate: str = ""
+    stride: Count | None = None
+    windows: Count = 0
     dtype: str = ""
     precision_difference: Amount | None = None
     contrast: Annotated[list[str], Field(min_length=2, max_length=2)] = ["", ""]

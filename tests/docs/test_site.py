@@ -40,8 +40,12 @@ def test_the_site_has_what_is_made_while_it_is_built(site: Path) -> None:
 def test_every_error_and_every_field_is_described(site: Path) -> None:
     described = read_text(site / "reference/errors/index.html")
     assert [name for name in errors.__all__ if name not in described] == []
-    files = read_text(site / "reference/files/index.html")
-    assert [name for name in TextFile.model_fields if name.rstrip("_") not in files] == []
+    pages = ("files", "explanations")
+    described = " ".join(read_text(site / f"reference/{page}/index.html") for page in pages)
+    schema = TextFile.model_json_schema(by_alias=True)
+    kinds = [schema, *(kind for name, kind in schema["$defs"].items() if name != "Settings")]
+    named = {name for kind in kinds for name in kind["properties"]}
+    assert [name for name in sorted(named) if name not in described] == []
 
 
 def test_pages_ask_no_other_server(site: Path) -> None:

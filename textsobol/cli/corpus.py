@@ -2,13 +2,13 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from textsobol.cli.options import CallOptions, ModelOptions, Quiet, SobolOptions
-from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
+from textsobol.cli.options import CallOptions, DryRun, ModelOptions, Quiet, SobolOptions
+from textsobol.cli.output import EXPECTED, check_suffix, fail, note, print_estimate, report_warnings
 
 SOME_FAILED = 3
 """Exit code if the job finished, but some texts failed."""
@@ -80,6 +80,7 @@ def corpus(
             rich_help_panel=_RAY,
         ),
     ] = None,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain many texts and write the results to a directory, for textsobol report.
@@ -89,13 +90,15 @@ def corpus(
 
     For example:
 
+    textsobol corpus reviews.parquet --column text --out explained/ --dry-run
+
     textsobol corpus reviews.parquet --column text --out explained/
 
     textsobol report explained/ --html report.html
     """
     start = time.monotonic()
     try:
-        from textsobol.corpus import explain_corpus
+        from textsobol.corpus import estimate_corpus, explain_corpus
         from textsobol.corpus.memory import limit_allocator_caches
         from textsobol.provenance import files_of
 
@@ -103,9 +106,16 @@ def corpus(
         arguments = call.make_arguments(sobol)
         files_of(source)  # before the model, which takes longer
         with report_warnings(quiet=quiet):
+            explainer = model.make_explainer(quiet=quiet)
+            texts: dict[str, Any] = {
+                "column": column, "pair_column": pair_column, "id_column": id_column,
+                "split": split, "limit": limit,
+            }  # fmt: skip
+            if dry_run:
+                print_estimate(estimate_corpus(explainer, source, **texts, **arguments))
+                return
             found = explain_corpus(
-                model.make_explainer(quiet=quiet), source, out=out, column=column,
-                pair_column=pair_column, id_column=id_column, split=split, limit=limit,
+                explainer, source, out=out, **texts,
                 shard_size=shard_size, retry_failed=retry_failed, engine=engine, actors=actors,
                 gpus_per_actor=gpus_per_actor, address=address, **arguments,
             )  # fmt: skip
@@ -119,7 +129,7 @@ def corpus(
     n_explained = found.texts - found.failed
     message = f"explained {n_explained:,} of {found.texts:,} texts in {found.directory}"
     if found.outside:
-        message += f"; {found.outside:,} are longer than the model's window"
+        message += f"; {found.outside:,} are longer than the model's window (--long window)"
     if found.failed:
         name, reason = next(found.failures())
         message += f"; {found.failed:,} failed, see the column error; {name!r}: {reason}"

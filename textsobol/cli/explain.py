@@ -14,7 +14,10 @@ from rich.console import Console
 from textsobol.cli.options import (
     AsJson,
     CallOptions,
+    DryRun,
     DtypeOption,
+    Long,
+    LongOption,
     Model,
     ModelOptions,
     Quiet,
@@ -23,7 +26,7 @@ from textsobol.cli.options import (
     Target,
     Top,
 )
-from textsobol.cli.output import EXPECTED, check_suffix, fail, note, report_warnings
+from textsobol.cli.output import EXPECTED, check_suffix, fail, note, print_estimate, report_warnings
 from textsobol.methods import METHODS, TEXT_METHODS, find_method
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -59,6 +62,7 @@ def explain(
         Path | None, typer.Option(help="Write a plot: a .png or .svg file.", show_default=False)
     ] = None,
     as_json: AsJson = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain a text: find the words behind the model's prediction.
@@ -91,7 +95,11 @@ def explain(
         if not content.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         with report_warnings(quiet=quiet):
-            explanation = model.make_explainer(quiet=quiet)(content, **arguments)
+            explainer = model.make_explainer(quiet=quiet)
+            if dry_run:
+                print_estimate(explainer.estimate(content, **arguments), as_json=as_json)
+                return
+            explanation = explainer(content, **arguments)
         if against is not None:
             explanation = explanation.contrast(explanation.target, against)
         for file in filter(None, (html, png)):
@@ -124,6 +132,7 @@ def compare(
         ),
     ] = None,
     model: Model = None,
+    long: LongOption = Long.outside,
     dtype: DtypeOption = None,
     target: Target = None,
     budget: Annotated[
@@ -156,7 +165,9 @@ def compare(
             find_method(name).for_texts()
         found = {}
         with report_warnings(quiet=quiet):
-            explainer = ModelOptions(model=model, dtype=dtype).make_explainer(quiet=quiet)
+            explainer = ModelOptions(model=model, long=long, dtype=dtype).make_explainer(
+                quiet=quiet
+            )
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None
                 own = budget if can_choose else None

@@ -32,6 +32,20 @@ class Dtype(StrEnum):
     float16 = "float16"
 
 
+class Long(StrEnum):
+    """What happens to words beyond the model's window."""
+
+    outside = "outside"
+    window = "window"
+
+
+class Aggregate(StrEnum):
+    """How the logits of windows become those of a text."""
+
+    mean = "mean"
+    max = "max"
+
+
 class Applied(StrEnum):
     """What an endpoint applies to logits."""
 
@@ -61,8 +75,23 @@ DtypeOption = Annotated[
         show_default="the model's own",
     ),
 ]
+LongOption = Annotated[
+    Long,
+    typer.Option(
+        help="Words beyond the model's window: outside (scored 0), or window: windows slide over "
+        "the text, so that every word gets a score."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print what it would cost, in forward passes, tokens and time, and stop. About ten "
+        "batches say how fast the model is.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")]
 # How indices are estimated is for research, in Python.
 SobolOptions = Annotated[Sobol, LeaveOut(("estimator", "design", "base_masks", "sign"))]
@@ -87,6 +116,22 @@ class ModelOptions:
         typer.Option(
             help="Words that are never left out: stopwords, or a list with commas.",
             show_default=False,
+        ),
+    ] = None
+    long: LongOption = Long.outside
+    aggregate: Annotated[
+        Aggregate | None,
+        typer.Option(
+            help="With --long window, how the logits of the windows become those of the text.",
+            show_default="mean",
+        ),
+    ] = None
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            help="With --long window, tokens that neighbouring windows share.",
+            min=0,
+            show_default="a quarter of the window",
         ),
     ] = None
     score: Annotated[
@@ -145,6 +190,9 @@ class ModelOptions:
         if self.endpoint is not None and self.model is not None:
             raise typer.BadParameter("give --model or --endpoint, not both")
 
+        if self.long is Long.outside and (self.aggregate, self.stride) != (None, None):
+            raise typer.BadParameter("--aggregate and --stride need --long window")
+
     def make_explainer(self, *, quiet: bool) -> Any:
         """Make the explainer of texts."""
         model: Any = self.model
@@ -159,12 +207,15 @@ class ModelOptions:
                 function_to_apply=applied,
             )  # fmt: skip
         from textsobol.text.explainer import TextExplainer
+        from textsobol.text.windows import Windows
 
+        windows = Windows((self.aggregate or Aggregate.mean).value, self.stride)
         is_list = self.ignore is not None and self.ignore != "stopwords"
         return TextExplainer(
             model,
             unit=self.unit,
             perturbation=self.perturbation,
+            long=windows if self.long is Long.window else self.long.value,
             score=self.score.value,
             ignore=self.ignore.split(",") if self.ignore and is_list else self.ignore,
             dtype=None if self.dtype is None else self.dtype.value,

@@ -1,8 +1,10 @@
 """Checks, errors and warnings of all commands."""
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,6 +12,7 @@ import typer
 from rich.console import Console
 
 from textsobol.errors import TextsobolWarning
+from textsobol.estimate import Estimate
 from textsobol.redaction import Redaction
 from textsobol.render.printable import replace_controls
 
@@ -56,6 +59,11 @@ def note(message: str, *, quiet: bool = False) -> None:
         Console(stderr=True, highlight=False, soft_wrap=True).print(
             message, style="dim", markup=False
         )
+
+
+def print_estimate(found: Estimate, *, as_json: bool = False) -> None:
+    """Print what work would cost."""
+    typer.echo(json.dumps(asdict(found)) if as_json else str(found))
 
 
 def fail(error: Exception) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from textsobol.cli.options import DtypeOption, ModelOptions, Quiet
+from textsobol.cli.options import DtypeOption, Long, LongOption, ModelOptions, Quiet
 from textsobol.cli.output import EXPECTED, fail, note
 
 
@@ -42,6 +42,7 @@ def serve(
     unit: Annotated[
         str, typer.Option(help="What a feature is: word, token, sentence, paragraph, spacy[:NAME].")
     ] = "word",
+    long: LongOption = Long.outside,
     dtype: DtypeOption = None,
     trust_remote_code: Annotated[
         bool,
@@ -76,7 +77,7 @@ def serve(
         names: list[str | None] = [*model] if model else [None]
         explainers = [
             ModelOptions(
-                model=name, unit=unit, dtype=dtype, trust_remote_code=trust_remote_code
+                model=name, unit=unit, long=long, dtype=dtype, trust_remote_code=trust_remote_code
             ).make_explainer(quiet=True)
             for name in names
         ]

@@ -21,7 +21,7 @@ from textsobol.text.serialise import SCHEMA
 if TYPE_CHECKING:
     import pyarrow
 
-_COUNTS = ("rows", "distinct", "forwarded", "gates")
+_COUNTS = ("rows", "distinct", "forwarded", "gates", "windows")
 _REQUIRED = (
     "text", "prediction", "target", "probabilities", "words", "pairs", "sums", "advised", "cost",
     "settings",

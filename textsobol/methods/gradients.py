@@ -24,6 +24,10 @@ class GradientMethod(MasklessMethod):
 
     kind = "white box"
 
+    def count_more_passes(self, n_labels: int) -> int:
+        """One for every label."""
+        return n_labels
+
 
 @dataclass(frozen=True)
 class Saliency(GradientMethod):
@@ -75,6 +79,10 @@ class SmoothGrad(GradientMethod):
     title = "SmoothGrad"
     quantity = "absolute gradient"
 
+    def count_more_passes(self, n_labels: int) -> int:
+        """All noisy inputs for every label."""
+        return self.samples * n_labels
+
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
         import torch
@@ -111,6 +119,10 @@ class IntegratedGradients(GradientMethod):
     name = "integrated_gradients"
     title = "Integrated gradients"
     quantity = "integrated gradient"
+
+    def count_more_passes(self, n_labels: int) -> int:
+        """All points for every label."""
+        return self.n_steps * n_labels
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""

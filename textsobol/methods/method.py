@@ -78,9 +78,13 @@ class Method:
         """Masks it scores without a budget, or ``None`` if it can use any number."""
         return None
 
-    def expected_masks(self, n_features: int) -> int:
-        """About how many masks it scores without a budget, for the progress bar."""
-        return self.least_masks(n_features)
+    def expected_masks(self, n_features: int, *, has_path: bool = False) -> int:
+        """Most masks it scores without a budget, the whole input included."""
+        return max(1, self.least_masks(n_features))
+
+    def count_more_passes(self, n_labels: int) -> int:
+        """Forward passes of gradients, which no mask counts."""
+        return 0
 
     def for_texts(self) -> Method:
         """The method for texts; refuses options that texts do not support."""

@@ -30,6 +30,7 @@ from textsobol.methods.sobol_run import (
     choose_screened_units,
     warn_if_constant,
 )
+from textsobol.search.budget import USUAL_PASSES, divide_budget
 from textsobol.sobol.config import MOST_EXACT_FEATURES, make_config
 from textsobol.steps import Steps
 
@@ -167,9 +168,17 @@ class Sobol(Method):
         warn_if_constant(found.indices, found.path)
         return found
 
-    def expected_masks(self, n_features: int) -> int:
-        """The masks of all base masks."""
-        return (self.base_masks or 1) * (n_features + 2)
+    def expected_masks(self, n_features: int, *, has_path: bool = False) -> int:
+        """The masks of all base masks, and of the path as without options."""
+        config = make_config(
+            n_features, estimator=self.estimator, design=self.design, keep=self.keep,
+            sign=self.sign, base_masks=self.base_masks, precision=self.precision,
+            stable_top=self.stable_top, pairs=min(self.interactions, n_features) or None,
+        )  # fmt: skip
+        if not (has_path and self.path):
+            return 1 + config.n_masks
+        usual = divide_budget(1 + USUAL_PASSES * (n_features + 1), n_features)
+        return 1 + config.n_masks + usual.path_passes + usual.flip_passes
 
     def choose_budget(self, budget: int | None, scale: Scale) -> int | None:
         """See `Method.choose_budget`."""

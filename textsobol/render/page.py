@@ -185,6 +185,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("keep rate", settings.get("keep")),
         ("budget", settings.get("budget")),
         ("forward passes", cost.get("forwarded")),
+        ("windows run", cost.get("windows")),
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
         ("base masks", settings.get("base_masks") or None),

@@ -161,6 +161,8 @@ def _make_footer(explanation: TextExplanation | ImageExplanation) -> str:
     if settings.get("leader_masks"):
         facts.append(f"{settings['leader_masks']} more for the leading words")
     facts.append(f"{cost['forwarded']:.0f} forward passes")
+    if cost.get("windows"):
+        facts.append(f"{cost['windows']:.0f} windows")
     if cost.get("gates"):
         facts.append(f"{cost['gates']:.0f} with gate gradients")
     if "calls" in cost:  # of a remote model

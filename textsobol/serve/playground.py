@@ -265,7 +265,7 @@ class _Progress:
         self._done = self._total = 0
         self._last = time.monotonic()
 
-    def expect(self, n_masks: int) -> None:
+    def expect(self, n_masks: int, announce: object) -> None:
         self._total += n_masks
 
     def tick(self, n_masks: int) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 from textsobol.driver import run, stream
-from textsobol.labels import NAME_LABELS, are_numbers, choose_target
-from textsobol.methods import Attribution, Method, Scale, find_method
+from textsobol.estimate import Estimate
+from textsobol.labels import NAME_LABELS, are_numbers
+from textsobol.methods import Attribution, Method, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
-from textsobol.progress import LateProgress
+from textsobol.progress import Expect, LateProgress
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.given import describe_given
-from textsobol.text.inputs import Text, checked_texts, default_budget
+from textsobol.text.inputs import Text, checked_texts
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
+from textsobol.text.rehearsal import estimate_cost
 from textsobol.text.scores import (
     advise_passes,
     compute_sums,
@@ -30,8 +32,17 @@ from textsobol.text.scores import (
     make_path,
     make_word_records,
 )
-from textsobol.text.truncation import find_visible_words
-from textsobol.text.words import Ignore, Segmenter, get_segmenter, make_ignore_predicate
+from textsobol.text.task import begin
+from textsobol.text.truncation import find_spans, find_visible_words
+from textsobol.text.windowed import with_windows
+from textsobol.text.windows import Windows, read_long
+from textsobol.text.words import (
+    Ignore,
+    Segmenter,
+    describe_ignore,
+    get_segmenter,
+    make_ignore_predicate,
+)
 
 
 class TextExplainer:
@@ -56,6 +67,10 @@ class TextExplainer:
             token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
             function of a word.
+        long: what happens to words beyond the model's window: ``outside`` (the model cannot see
+            them; they score 0, with one warning), or ``window``: windows slide over the text, so
+            that every word gets a score; see `Windows`, such as ``Windows(aggregate="max")``.
+            Where no window is known, as of a function, all of a text is given to the model.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
             ``output``, the number before softmax. By default the log-odds; a function's scores,
             and distances of support vector machines, are analysed as they are, unless ``logit``
@@ -70,7 +85,8 @@ class TextExplainer:
             log-odds from the model as given, measured on the whole text and three random masks,
             by eight passes that the budget does not count. Gradients are the given model's own.
         trust_remote_code: run Python code that comes with a model; see SECURITY.md.
-        progress: show a bar on work of more than about two seconds.
+        progress: show a bar on work of more than about two seconds; before more than about 30
+            seconds, also print what it will cost.
 
     Example:
         >>> def shouting(texts):
@@ -91,6 +107,7 @@ class TextExplainer:
         unit: str | Segmenter = "word",
         perturbation: str = "delete",
         ignore: Ignore | None = None,
+        long: str | Windows = "outside",
         score: str | None = None,
         batch_tokens: int | None = None,
         batch_texts: int = 256,
@@ -120,9 +137,8 @@ class TextExplainer:
         self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
-        self._ignore = (
-            ignore if ignore is None or isinstance(ignore, str) else _describe_ignore(ignore)
-        )
+        self._ignore = describe_ignore(ignore)
+        self._windows = read_long(long)
         self._score = score or "logit"
         self.progress = progress
 
@@ -146,6 +162,7 @@ class TextExplainer:
             "perturbation": self._perturbation,
             "ignore": self._ignore,
             **self._classifier.details,
+            **({} if self._windows is None else self._windows.settings),
             "score": self._score if self._classifier.activation != "none" else "output",
         }
 
@@ -223,32 +240,23 @@ class TextExplainer:
         budget: int | None = None,
         seed: int = 0,
         is_streamed: bool = False,
-        expect: Callable[[int], None] = lambda n_masks: None,
+        expect: Expect = lambda n_masks, announce: None,
     ) -> Steps[TextExplanation]:
         """From a text to its explanation, as a generator that `textsobol.driver` runs.
 
-        Args:
-            text: see `__call__`.
-            target: see `__call__`.
-            targets: see `__call__`.
-            method: see `__call__`.
-            budget: see `__call__`.
-            seed: see `__call__`.
-            is_streamed: also yield functions that make intermediate explanations.
-            expect: called with the number of masks that will be scored.
+        Arguments are those of `__call__`. With ``is_streamed`` it also yields functions that make
+        intermediate explanations. ``expect`` is called with the most masks that will be scored, and
+        a function that says what they cost if they take so many seconds.
         """
         start = time.perf_counter()
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
-        model = self._mask(text)
-        yield from model.predict(targets, target)
+        own = self._mask(text)
+        task = yield from begin(own, method, budget=budget, target=target, targets=targets)
+        model, target, budget = task.model, task.target, task.budget
         difference = model.measure_precision()
-        target = choose_target(target, model.labels, model.probabilities)
-        if method.kind == "search":  # takes far too long for several labels
-            model = model.with_target(target)
-        budget, n_masks = self._choose_budget(method, budget, model)
-        expect(n_masks or method.expected_masks(model.n_features))
+        expect(task.most_masks, task.announce)
         problem = model.problem(target, is_streamed=is_streamed)
-        steps = method.attribute(problem, budget=n_masks, seed=seed)
+        steps = method.attribute(problem, budget=task.n_masks, seed=seed)
 
         def explain(found: Attribution) -> TextExplanation:
             made = record(method, found, budget=budget, seed=seed)
@@ -261,24 +269,12 @@ class TextExplainer:
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
-        words, cuts = find_visible_words(self._classifier, self._segment, self._ignored, texts)
+        spans = find_spans(self._segment, texts, self._classifier.tokenizer)
+        classifier = with_windows(self._classifier, self._windows, texts, spans)
+        words, cuts = find_visible_words(classifier, self._ignored, texts, spans)
         return MaskedTextModel(
-            self._classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
+            classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
         )
-
-    def _choose_budget(
-        self, method: Method, budget: int | None, model: MaskedTextModel
-    ) -> tuple[int | None, int | None]:
-        """The budget in forward passes and in masks; ``None``: as many as the options need."""
-        passes, n_words = self._classifier.passes, model.n_features
-        has_gates = method.may_use_gates and model.takes_gates
-        scale = Scale(
-            n_words, "words", default_budget(n_words), passes, has_groups=True,
-            passes_per_gates=model.passes_per_gates() if has_gates else None,
-        )  # fmt: skip
-        budget = method.choose_budget(budget, scale)
-        model.ledger.budget = None if budget is None else budget // passes
-        return budget, model.ledger.budget
 
     def _make_explanation(
         self,
@@ -304,9 +300,33 @@ class TextExplainer:
             pairs=make_pairs(model, found),
             path=make_path(model, found),
             sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),
-            advised=advise_passes(model.labels, found, passes=self._classifier.passes),
+            advised=advise_passes(model.labels, found, passes=model.passes),
             evidence=found,
         )
+
+    def estimate(
+        self,
+        text: Text,
+        *,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+        method: str | Method = "sobol",
+        budget: int | None = None,
+        seed: int = 0,
+    ) -> Estimate:
+        """What ``explainer(text)`` with the same arguments would cost: passes, tokens, seconds.
+
+        The text is classified, and about ten batches are run to see how fast the model is; at most
+        a tenth of the work. A remote model is called once only, and its time is not estimated.
+
+        Example:
+            >>> explainer = TextExplainer(lambda texts: [text.count("!") for text in texts])
+            >>> explainer.estimate("Oh no! What a plot !!", method="occlusion").passes
+            7
+        """
+        method, budget = find_method(method).for_texts(), check_call(budget, seed)
+        steps = begin(self._mask(text), method, budget=budget, target=target, targets=targets)
+        return estimate_cost(run(steps), seed)
 
     def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
         """The masked model of a text, for metrics."""
@@ -326,8 +346,5 @@ class TextExplainer:
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
         hint = {"hint": NAME_LABELS} if is_numbered else {}
-        return {**self.settings, "labels": list(model.labels), **hint, "versions": versions()}
-
-
-def _describe_ignore(ignore: Ignore) -> str | list[str]:
-    return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
+        own = {**self.settings, **model.details, "labels": list(model.labels)}
+        return {**own, **hint, "versions": versions()}

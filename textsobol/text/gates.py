@@ -16,12 +16,13 @@ Which models take gates is tried (`gate_ways`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from textsobol.inference import is_out_of_memory
-from textsobol.sobol.arrays import Floats
+from textsobol.sobol.arrays import Floats, Integers
 from textsobol.text.batches import _choose_batch_tokens
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.embeddings import encode_whole
@@ -124,6 +125,49 @@ def gate_gradients(
             start += at_once
     scores, slopes = zip(*found, strict=True)
     return np.concatenate(scores), np.concatenate(slopes)
+
+
+def window_gradients(
+    windows: Sequence[tuple[GatedText, Integers]],
+    gates: Floats,
+    score: Callable[[Tensor], Tensor],
+    aggregate: str,
+) -> Floats:
+    """Derivatives ``(rows, words, labels)`` of scores of a text in several windows.
+
+    Windows are differentiated one by one, with the logits of the others as they are, so that memory
+    is that of one window.
+
+    Args:
+        windows: each with the numbers of its words.
+        gates: between 0 and 1 ``(rows, words)``.
+        score: see `gate_gradients`; of the windows' aggregated logits.
+        aggregate: ``mean`` or ``max``.
+    """
+    import torch
+
+    slopes: list[Floats] = []
+    for row in gates:
+        with torch.inference_mode(False), torch.no_grad():
+            every = [text.forward(torch.tensor(row[None, own])) for text, own in windows]
+
+        def score_window(
+            logits: Tensor, number: int, every: Sequence[Tensor] = tuple(every)
+        ) -> Tensor:
+            together = torch.cat([*every[:number], logits, *every[number + 1 :]])
+            is_mean = aggregate == "mean"
+            whole = together.mean(dim=0) if is_mean else together.amax(dim=0)
+            return score(whole[None])
+
+        found = [
+            gate_gradients(text, row[None, own], partial(score_window, number=number))[1][0]
+            for number, (text, own) in enumerate(windows)
+        ]
+        total = np.zeros((len(row), found[0].shape[1]))
+        for (_, own), part in zip(windows, found, strict=True):
+            total[own] += part
+        slopes.append(total)
+    return np.array(slopes)
 
 
 def _differentiate(

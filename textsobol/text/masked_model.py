@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,15 +15,20 @@ from textsobol.methods.contract import Decision, Differentiable
 from textsobol.outputs import compute_score_tensor, compute_scores
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
-from textsobol.text.classifiers import Classifier, HuggingFaceClassifier
+from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Prepared
 from textsobol.text.embeddings import embed
 from textsobol.text.gate_ways import has_own_gates
-from textsobol.text.gates import GatedText, gate_gradients, takes_gates
+from textsobol.text.gates import GatedText, gate_gradients, takes_gates, window_gradients
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
+from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
+from textsobol.text.windowed import WindowedClassifier
 from textsobol.text.words import find_paragraphs, find_sentences
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _ROW_OF_STEPS = 40  # forward passes in full batches that one row of gates takes word by word
 
@@ -61,7 +66,7 @@ class MaskedTextModel(MaskedClassifier):
         ]  # fmt: skip
         self._classifier = classifier
         self._perturbation = perturbation
-        self._prepared = classifier.prepare(self._seen, self._spans, perturbation)
+        self._prepared = self.prepare()
         super().__init__(
             len(self.scored),
             activation=classifier.activation,
@@ -69,6 +74,25 @@ class MaskedTextModel(MaskedClassifier):
             names=classifier.labels,
             cost=self._prepared.cost,
         )
+
+    def prepare(self) -> Prepared:
+        """The text, ready to be masked; what is known of it is not shared."""
+        return self._classifier.prepare(self._seen, self._spans, self._perturbation)
+
+    @property
+    def passes(self) -> int:
+        """Forward passes that a mask costs."""
+        return self._classifier.passes
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether forward passes are calls of a server."""
+        return isinstance(self._classifier, RemoteClassifier)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What an explanation records of the classifier."""
+        return self._classifier.details
 
     @property
     def engine(self) -> Engine:
@@ -89,21 +113,28 @@ class MaskedTextModel(MaskedClassifier):
         Of the whole text and three random masks, with the labels that are analysed. ``None`` if
         the model runs as it was given, or one of the two gives no finite numbers.
         """
-        reference = self._prepared.reference
-        if reference is None:
+        if self._prepared.reference is None:
             return None
         masks = np.random.default_rng(0).random((4, self.n_features)) < 0.5
         masks[0] = True
-        given = self.inputs(masks)
-        outputs = [run(given, lambda _: None).outputs for run in (self.engine, reference)]
+        outputs = [self._run_apart(masks, is_reference=own) for own in (False, True)]
         if not np.isfinite(outputs).all():
             return None
         chosen, own = (compute_scores(o, self._activation, "logit", self._chosen) for o in outputs)
         return float(f"{np.abs(chosen - own).max():.3g}")
 
+    def _run_apart(self, masks: Array, *, is_reference: bool) -> Floats:
+        """Outputs of the masks, of which nothing is remembered."""
+        prepared = self.prepare()
+        engine = prepared.reference if is_reference else prepared.engine
+        assert engine is not None
+        return engine(prepared.inputs(masks), lambda _: None).outputs
+
     def differentiable(self) -> Callable[[], Differentiable] | None:
         """The scores as a function of the token embeddings, for transformers models."""
         classifier = self._classifier
+        if isinstance(classifier, WindowedClassifier):
+            return _refuse_windows
         if not isinstance(classifier, HuggingFaceClassifier):
             return None
         return lambda: embed(classifier, self._seen, self._spans, self._score, self._chosen)
@@ -111,29 +142,49 @@ class MaskedTextModel(MaskedClassifier):
     @property
     def takes_gates(self) -> bool:
         """Whether the model has gates; see `textsobol.text.gates`."""
-        return isinstance(self._classifier, HuggingFaceClassifier) and takes_gates(self._classifier)
+        return self._transformer is not None and takes_gates(self._transformer)
 
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """See `MaskedClassifier`; a recurrent model is slow with a single row of gates."""
         passes = super().passes_per_gates(is_decision=is_decision)
-        if not is_decision or not isinstance(self._classifier, HuggingFaceClassifier):
+        if self._transformer is None:
             return passes
-        return _ROW_OF_STEPS if has_own_gates(self._classifier) else passes
+        if is_decision and has_own_gates(self._transformer):
+            return _ROW_OF_STEPS
+        # All windows first, then one by one with gradients.
+        return passes + isinstance(self._classifier, WindowedClassifier)
 
     def slopes(self, gates: Floats, *, is_decision: bool) -> Floats:
         """Derivatives of the analysed scores, or of the decision's score."""
         labels, score = ([self._decided], "logit") if is_decision else (self._chosen, self._score)
-        _, slopes = gate_gradients(
-            self._gated,
-            gates,
-            lambda logits: compute_score_tensor(logits, self._activation, score, labels),
-        )
+
+        def compute(logits: Tensor) -> Tensor:
+            return compute_score_tensor(logits, self._activation, score, labels)
+
+        if isinstance(self._classifier, WindowedClassifier):
+            slopes = window_gradients(self._gated, gates, compute, self._classifier.aggregate)
+        else:
+            ((text, _),) = self._gated
+            _, slopes = gate_gradients(text, gates, compute)
         return -slopes if is_decision and self.is_no else slopes
 
+    @property
+    def _transformer(self) -> HuggingFaceClassifier | None:
+        """The classifier of the text, or of its windows, if it is of transformers."""
+        found = self._classifier
+        found = found.inner if isinstance(found, WindowedClassifier) else found
+        return found if isinstance(found, HuggingFaceClassifier) else None
+
     @cached_property
-    def _gated(self) -> GatedText:
-        assert isinstance(self._classifier, HuggingFaceClassifier)
-        return GatedText(self._classifier, self._seen, self._spans)
+    def _gated(self) -> list[tuple[GatedText, Integers]]:
+        """The text, or each of its windows, and the numbers of the words there."""
+        assert self._transformer is not None
+        cuts = [(self._seen, self._spans, np.arange(self.n_features))]
+        if isinstance(self._classifier, WindowedClassifier):
+            cuts = self._classifier.cut(self._seen, self._spans)
+        return [
+            (GatedText(self._transformer, texts, spans), columns) for texts, spans, columns in cuts
+        ]
 
     def decision(self) -> Decision | None:
         """The prediction that a path tries to change."""
@@ -160,3 +211,10 @@ class MaskedTextModel(MaskedClassifier):
         text = " / ".join(part.render(own)[0] for part, own in zip(parts, masks, strict=True))
         shown = text if len(text) <= 300 else text[:300] + " ..."
         return BlackBoxError(f"{error} (text: {shown!r})", error.mask)
+
+
+def _refuse_windows() -> Differentiable:
+    raise ValueError(
+        "gradient methods see one window of the model, and this text needs several: give "
+        "long='outside', or another method, such as 'sobol'"
+    )

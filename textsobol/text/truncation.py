@@ -1,6 +1,8 @@
 """How much of a text fits the model's window."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from textsobol.errors import WindowWarning, warn
 from textsobol.text.classifiers import Classifier
@@ -9,15 +11,19 @@ from textsobol.text.tokens import encode_plain, keep_settings
 from textsobol.text.words import Segmenter, Span, check_spans
 
 
+def find_spans(segment: Segmenter, texts: Sequence[str], tokenizer: Any) -> list[list[Span]]:
+    """The words of each text; segmenting leaves the tokenizer as it is."""
+    with keep_settings(tokenizer):
+        return [check_spans(segment(text), text) for text in texts]
+
+
 def find_visible_words(
     classifier: Classifier,
-    segment: Segmenter,
     is_ignored: Callable[[str], bool],
     texts: Sequence[str],
+    spans: Sequence[Sequence[Span]],
 ) -> tuple[Sequence[Word], list[int]]:
     """All words with their status, and how many characters of each text fit the window."""
-    with keep_settings(classifier.tokenizer):
-        spans = [check_spans(segment(text), text) for text in texts]
     cuts = _find_cuts(classifier, texts, spans)
     words = []
     for part, (text, own, cut) in enumerate(zip(texts, spans, cuts, strict=True)):
@@ -31,7 +37,8 @@ def find_visible_words(
     if n_outside:
         warn(
             f"{n_outside} of {len(words)} words lie outside the {classifier.name} "
-            f"model's window; it cannot see them, and they are scored 0",
+            f"model's window; it cannot see them, and they are scored 0. With long='window' "
+            f"(--long window) a window slides over the text, and all words are scored",
             WindowWarning,
         )
     return words, cuts
@@ -56,12 +63,10 @@ def _find_cuts(
 
     def find_cut(text: str, places: Sequence[int], room: int) -> int:
         """The last of the ascending places at which the text still fits ``room`` tokens."""
-        low, high = 0, len(places)
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = count_tokens(text[: places[middle - 1]].rstrip()) <= room
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return len(text[: places[low - 1]].rstrip()) if low else 0
+        n_fitting = bisect_right(
+            places, room, key=lambda place: count_tokens(text[:place].rstrip())
+        )
+        return len(text[: places[n_fitting - 1]].rstrip()) if n_fitting else 0
 
     sizes = [count_tokens(text) for text in texts]
     if sum(sizes) <= window:
@@ -69,7 +74,8 @@ def _find_cuts(
     if tokenizer.truncation_side == "left":
         raise ValueError(
             f"the text has {sum(sizes)} tokens and the model's window {window}; this tokenizer "
-            f"cuts texts on the left, which is not supported: cut the text yourself"
+            f"cuts texts on the left, which is not supported: cut the text yourself, or give "
+            f"long='window'"
         )
     for part, (text, size) in enumerate(zip(texts, sizes, strict=True)):
         room = max(window - sum(sizes) + size, window // len(texts))

@@ -187,6 +187,13 @@ def check_spans(spans: Iterable[Span], text: str) -> list[Span]:
     return checked
 
 
+def describe_ignore(ignore: Ignore | None) -> str | list[str] | None:
+    """What is ignored, for the record."""
+    if ignore is None or isinstance(ignore, str):
+        return ignore
+    return getattr(ignore, "__name__", "callable") if callable(ignore) else sorted(ignore)
+
+
 def make_ignore_predicate(ignore: Ignore | None) -> Callable[[str], bool]:
     """A function that says whether a word is left out of the analysis.
 
