@@ -141,7 +141,7 @@ def draw_path(axes: Axes) -> None:
     axes.plot(follow(along), color=FOR, marker="o", label="along the path")
     axes.axhline(0.5, color=OTHER, linewidth=0.8)
     axes.set(xlabel="words deleted", ylabel=f"probability of {found.prediction}", ylim=(0, 1.02))
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.65))
 
 
 FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
