@@ -15,7 +15,10 @@ These errors show while a model runs:
     ├── AliasedDesignWarning      some features share a column of the design
     ├── ConstantScoreWarning      the score is the same for every mask
     ├── DamagedFileWarning        a file of a job is damaged, and is made again
+    ├── PunctuationWarning        punctuation, which is no feature, does more than all words
+    ├── SegmenterWarning          no segmenter for the text's language is installed
     ├── SlowDtypeWarning          the CPU has no instructions for the dtype chosen
+    ├── UnknownWordsWarning       the model's tokenizer does not know many words of a text
     ├── UnstableTopWarning        the budget ran out before the top was stable
     └── WindowWarning             a text is longer than the model's window
 """
@@ -38,10 +41,13 @@ __all__ = [
     "DamagedFileWarning",
     "GatesError",
     "LabelMismatchError",
+    "PunctuationWarning",
     "RemoteError",
+    "SegmenterWarning",
     "SlowDtypeWarning",
     "TextsobolError",
     "TextsobolWarning",
+    "UnknownWordsWarning",
     "UnstableTopWarning",
     "WindowWarning",
     "WrongAnswerError",
@@ -106,8 +112,20 @@ class DamagedFileWarning(TextsobolWarning):
     """A file of a job is not the one that was written, and is made again."""
 
 
+class PunctuationWarning(TextsobolWarning):
+    """Punctuation, which is no feature, changes a score more than all words together."""
+
+
+class SegmenterWarning(TextsobolWarning):
+    """No segmenter for the language of a text is installed, so that features are not words."""
+
+
 class SlowDtypeWarning(TextsobolWarning):
     """The CPU has no instructions for the dtype chosen, which makes it slower than float32."""
+
+
+class UnknownWordsWarning(TextsobolWarning):
+    """The model's tokenizer does not know many words of a text."""
 
 
 class UnstableTopWarning(TextsobolWarning):

@@ -84,6 +84,9 @@ class Settings(_OpenRecord):
     hint: str = ""
     score: str = ""
     unit: str = ""
+    segmenters: dict[str, str] = {}
+    unknown_words: Share | None = None
+    punctuation_effect: Number | None = None
     quantity: str = ""
     estimator: str = ""
     design: str | None = None

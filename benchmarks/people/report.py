@@ -46,10 +46,10 @@ def rows(lines: Sequence[Line]) -> Iterator[list[str]]:
         own = [found[text] for text in sorted(shared)]
         difference = ""
         if title != ours and ours in by_variant:
-            estimate = paired_difference(
-                *({text: some[text]["auprc"] for text in shared} for some in
-                  (by_variant[ours], found))
-            )  # fmt: skip
+            ours_by_text, by_text = (
+                {text: some[text]["auprc"] for text in shared} for some in (by_variant[ours], found)
+            )
+            estimate = paired_difference(ours_by_text, by_text)
             difference = f"{decimal(estimate.mean, sign=True)} {interval(estimate, sign=True)}"
         yield [
             title, *(_mean(own, name) for name in MEASURES), difference,

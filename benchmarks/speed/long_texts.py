@@ -5,18 +5,30 @@
 The text is several reviews, one after the other; windows slide over it. Every batch that the
 explanation gives to the model is given to the bare model once more, at once, so that what else the
 machine does slows both alike. Scores are estimated by forward passes alone, without gates.
+
+What the process holds is mostly torch's: oneDNN compiles kernels for every new shape of a batch.
+What textsobol holds by itself, in Python and numpy, is measured with a tiny model.
 """
 
 import time
+import tracemalloc
 from typing import Any
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+)
 
 from benchmarks.measuring import megabytes_added
 from benchmarks.speed.reviews import parser, reviews
 from benchmarks.tables import markdown
 from textsobol import Sobol, TextExplainer, TextExplanation
+from textsobol.corpus.memory import limit_allocator_caches
+
+_METHOD = Sobol(gates=False)
 
 
 class BareRuns:
@@ -52,13 +64,12 @@ def join_reviews(texts: list[str], n_words: int) -> str:
 
 def measure(explainer: TextExplainer, text: str, budget: int) -> list[str]:
     """A line of the table."""
-    method = Sobol(gates=False)
-    print(f"budget {budget}: {explainer.estimate(text, method=method, budget=budget)}")
+    print(f"budget {budget}: {explainer.estimate(text, method=_METHOD, budget=budget)}")
     bare = BareRuns(explainer.model)
     found: list[TextExplanation] = []
 
     def explain() -> None:
-        found.append(explainer(text, method=method, budget=budget))
+        found.append(explainer(text, method=_METHOD, budget=budget))
 
     start = time.perf_counter()
     megabytes = megabytes_added(explain)
@@ -79,8 +90,24 @@ def measure(explainer: TextExplainer, text: str, budget: int) -> list[str]:
     ]
 
 
+def measure_own_memory(tokenizer: Any, text: str, budget: int) -> list[str]:
+    """What explaining adds to the memory of Python and numpy, with a model that takes none."""
+    tiny: Any = BertForSequenceClassification(
+        BertConfig(
+            vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+            intermediate_size=8,
+        )
+    )  # fmt: skip
+    explainer = TextExplainer(tiny.eval(), tokenizer, long="window", progress=False)
+    tracemalloc.start()
+    cost = explainer(text, method=_METHOD, budget=budget).cost
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return [f"{cost['forwarded']:,.0f}", f"{cost['windows']:,.0f}", f"{peak / 1e6:.0f} MB"]
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     options = parser(__doc__)
     options.add_argument("--words", type=int, default=3000, help="of the text (3,000)")
     options.add_argument(
@@ -88,6 +115,7 @@ def main() -> None:
     )
     options.add_argument("--dtype", default="bfloat16", help="of the weights (bfloat16)")
     asked = options.parse_args()
+    limit_allocator_caches()  # as jobs of many texts do
     tokenizer = AutoTokenizer.from_pretrained(asked.model)
     model = AutoModelForSequenceClassification.from_pretrained(
         asked.model, dtype=getattr(torch, asked.dtype)
@@ -100,6 +128,8 @@ def main() -> None:
         "seconds", "bare passes", "time / bare passes",
     ]  # fmt: skip
     print(markdown(header, lines))
+    lines = [measure_own_memory(tokenizer, text, budget) for budget in (*asked.budgets, 1609)]
+    print(markdown(["masked texts", "windows run", "textsobol's own memory"], lines))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The benchmark of agreement with people: what is marked, the measures, a small run."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from benchmarks.reporting import read_results
 POST = "What a lovely day it is. You are a complete idiot. Nobody likes rain on Sunday."
 
 
-def write(path: Path, *lines: dict[str, object]) -> Path:
+def write(path: Path, *lines: Mapping[str, object]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 

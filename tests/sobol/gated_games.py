@@ -66,3 +66,31 @@ def planted_pair(n_features: int) -> GatedGame:
         return np.asarray(found * (1 - np.tanh(odds(gates)) ** 2)[:, None])[:, :, None]
 
     return GatedGame(n_features, lambda masks: np.tanh(odds(masks.astype(float)))[:, None], slopes)
+
+
+def decided(n_features: int, *, sharpness: float, bias: float, seed: int) -> GatedGame:
+    """The hyperbolic tangent of a weighted sum, with weights of very different sizes.
+
+    Flips are large where the sum is near 0, in some masks, and small elsewhere: a sharp decision
+    with a bias, as trained classifiers have. All features share the masks in which they matter.
+    """
+    weights = draw_weights(n_features, seed)
+    spread = np.sqrt((weights**2).sum()) / 2
+    middle = weights.sum() / 2 - bias * spread
+
+    def decide(sums: Floats) -> Floats:
+        return np.tanh(sharpness * (sums - middle) / spread)
+
+    def slopes(gates: Floats) -> Floats:
+        return ((1 - decide(gates @ weights) ** 2)[:, None] * weights * sharpness / spread)[
+            :, :, None
+        ]
+
+    return GatedGame(n_features, lambda masks: decide(masks @ weights)[:, None], slopes)
+
+
+def draw_weights(n_features: int, seed: int) -> Floats:
+    """Whole numbers of both signs, a few of them large; none is 0."""
+    rng = np.random.default_rng(seed)
+    weights = np.rint(8 * rng.normal(size=n_features) * np.exp(0.7 * rng.normal(size=n_features)))
+    return np.where(weights == 0, 1.0, weights)

@@ -196,54 +196,6 @@ def test_explanations_can_be_pickled() -> None:
     assert again.contrast("0", "1").words == explanation.contrast("0", "1").words
 
 
-def test_advice_says_how_many_passes_settle_the_top() -> None:
-    """Six words of nearly the same size, whose effects depend on others."""
-    rng = np.random.default_rng(3)
-    slopes = rng.normal(size=(30, 30)) / 3
-
-    def tangled(texts: list[str]) -> list[float]:
-        masks = np.array([[word in text.split() for word in FILLER] for text in texts], float)
-        return list(np.einsum("ni,ij,nj->n", masks, slopes, masks))
-
-    close = TextExplainer(tangled)(" ".join(FILLER), budget=8 * 31)
-    assert close.advised == {"0": None}
-    assert "too close to call" in str(close.advice)
-    settled = scored(lambda has: [sum(2.0**k for k in range(9) if f"w{k}" in has)])
-    assert settled(" ".join(FILLER)).advice is None
-
-
-@pytest.mark.parametrize("path", [True, False])
-@pytest.mark.parametrize("budget", [6, 50])
-def test_one_mask_advises_as_many_as_intervals_need(path: bool, budget: int) -> None:
-    explainer = scored(lambda has: [5.0 * ("w3" in has)])
-    explanation = explainer(" ".join(FILLER), budget=budget, method=Sobol(path=path))
-    assert explanation.settings["base_masks"] == 1
-    assert "too close" not in str(explanation.advice)
-    advised = explanation.advised["0"]
-    assert advised is not None
-    again = explainer(" ".join(FILLER), budget=advised, method=Sobol(path=path))
-    assert again.settings["base_masks"] + again.settings["leader_masks"] >= 5
-    assert not np.isnan(by_word(again)["w3"].low)
-
-
-def test_advice_leads_to_a_settled_top() -> None:
-    """Followed, it asks for more passes than were made, and there is an end to it."""
-    slopes = np.random.default_rng(5).normal(size=30) ** 3
-
-    def model(texts: list[str]) -> list[float]:
-        masks = np.array([[word in text.split() for word in FILLER] for text in texts], float)
-        return list(masks @ slopes + 2.0 * masks[:, 0] * masks[:, 1] * masks[:, 2])
-
-    explainer, budget, n_asked = TextExplainer(model), 8 * 31, 0
-    explanation = explainer(" ".join(FILLER), budget=budget)
-    while (advised := explanation.advised.get("0")) is not None:
-        assert f"budget={advised}" in str(explanation.advice)
-        assert advised > explanation.cost["forwarded"]
-        explanation = explainer(" ".join(FILLER), budget=advised)
-        n_asked += 1
-        assert n_asked < 8
-
-
 def test_a_word_that_few_masks_may_have_missed_is_no_settled_matter() -> None:
     """Three words that only decide together: one of them may show nothing in four masks."""
     three = scored(lambda has: [1.0 * ({"w3", "w40", "w77"} <= has)])

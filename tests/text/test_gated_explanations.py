@@ -285,7 +285,7 @@ def test_progress_counts_what_is_spent(explainer: TextExplainer) -> None:
 
     expected: list[int] = []
     ticks: list[int] = []
-    steps = explainer.walk(TEXT, expect=expected.append)
+    steps = explainer.walk(TEXT, expect=lambda n_masks, announce: expected.append(n_masks))
     run(steps, ticks.append)
     assert 0.6 * expected[0] < sum(ticks) <= expected[0] + 30
 

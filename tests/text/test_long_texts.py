@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textsobol import Sobol, TextExplainer
+from textsobol import Sobol, TextExplainer, UnknownWordsWarning
 
 
 def _write(n_words: int, planted: dict[int, str]) -> str:
@@ -57,9 +57,10 @@ def test_options_that_flip_every_word_keep_their_passes() -> None:
 
 @pytest.mark.parametrize("n_words", [300, 1000])
 def test_gates_find_what_decides_in_a_long_text(n_words: int) -> None:
-    """The bundled model, whose words are known: one strong word among neutral ones."""
+    """The bundled model: a few strong words among many that it does not know."""
     text = _write(n_words, {n_words // 2: "wonderful", n_words // 4: "awful", 7: "superb"})
-    found = TextExplainer(progress=False)(text)
+    with pytest.warns(UnknownWordsWarning):
+        found = TextExplainer(progress=False)(text)
     assert found.cost["gates"] == 12
     truth = ["awful", "superb"]  # "wonderful" changes nothing beside them
     assert [word.word for word in found.top(2)] == truth

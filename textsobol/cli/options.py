@@ -105,7 +105,10 @@ class ModelOptions:
     model: Model = None
     unit: Annotated[
         str,
-        typer.Option(help="What a feature is: word, token, sentence, paragraph, spacy[:NAME]."),
+        typer.Option(
+            help="What a feature is: word, word+punctuation, token, sentence, paragraph, "
+            "spacy[:NAME]."
+        ),
     ] = "word"
     perturbation: Annotated[
         str,

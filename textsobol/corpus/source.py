@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from textsobol.provenance import digest_of, file_digest, files_of, format_of
 from textsobol.text.inputs import Text
+from textsobol.text.unspaced import estimate_word_count
 
 Hashes = NDArray[np.uint64]
 
@@ -37,7 +38,7 @@ class Item:
     def n_words(self) -> int:
         """Approximate number of words."""
         texts = self.text if isinstance(self.text, tuple) else (self.text or "",)
-        return sum(len(text.split()) for text in texts)
+        return sum(map(estimate_word_count, texts))
 
 
 @dataclass(frozen=True)

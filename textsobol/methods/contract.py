@@ -177,6 +177,7 @@ class Attribution:
             feature by itself; indices and path are then those of the units.
         is_screened: which features were screened out ``(features,)``: their indices are predictions
             of gate gradients. ``None`` if none were.
+        is_intermediate: whether the method goes on.
     """
 
     scores: Floats
@@ -188,3 +189,4 @@ class Attribution:
     path: FoundPath | None = None
     units: Integers | None = None
     is_screened: Array | None = None
+    is_intermediate: bool = False

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats
+from textsobol.sobol.moderated import count_effective
 
 # Where derivatives are taken: gates of present and of absent features. These numbers and those
 # below were chosen on training reviews: benchmarks/gates/NOTES.md.
@@ -31,6 +32,8 @@ _OWN = 0.5  # variance of one flip, and
 _SHARED = 0.15  # of what its masks have in common, relative to the feature's mean square
 _EVEN = 0.2  # of the mask factors is the same for all masks
 _KURTOSIS = 4.0  # of squared flips over what was expected of them, at least
+_LEAST_FREEDOM = 2.0
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Prediction:
         assumed: part of ``squares`` that no derivative shows ``(features,)``.
         doubt: standard error of the logarithm of the sum of ``squares``.
         scale_error: relative standard error of the scale of ``effects``.
+        sampling: relative variance of all predictions, since few masks stand for all.
+        freedom: degrees of freedom of ``sampling``.
     """
 
     effects: Floats
@@ -54,6 +59,8 @@ class Prediction:
     assumed: Floats
     doubt: float
     scale_error: float
+    sampling: float
+    freedom: float
 
 
 @dataclass(frozen=True)
@@ -114,8 +121,17 @@ def predict(masks: Array, slopes: Floats, flips: Flips) -> Prediction:
     assumed = np.where(
         squares > 0, 1 - np.maximum(seen, effects**2) / np.maximum(squares, 1e-300), 0
     )
+    sampling, freedom = _measure_sampling((scaled**2).sum(axis=1), _sum_leaders(flips))
     return Prediction(
-        effects, squares, effects_per_mask, squares_per_mask, assumed, doubt, scale_error
+        effects=effects,
+        squares=squares,
+        effects_per_mask=effects_per_mask,
+        squares_per_mask=squares_per_mask,
+        assumed=assumed,
+        doubt=doubt,
+        scale_error=scale_error,
+        sampling=sampling,
+        freedom=freedom,
     )
 
 
@@ -147,8 +163,9 @@ def _fit_coefficients(
     found, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
     fitted = rows @ found
     explained = (fitted**2).sum()
-    residual = ((wanted - fitted) ** 2).sum() / max(1, len(rows) - 2)
-    error = np.sqrt(residual / explained) if explained > 0 else 1.0
+    # Errors are as large as the features, so that a few of these decide (White 1980).
+    squares = ((wanted - fitted) ** 2 * fitted**2).sum()
+    error = np.sqrt(squares) / explained if explained > 0 else 1.0
     return float(found[0] * _USUAL_A), float(found[1] * _USUAL_B), float(error)
 
 
@@ -185,6 +202,39 @@ def _find_mask_factors(flips: Flips) -> Floats:
 
     Derivatives do not show it: without leaders all factors are 1.
     """
-    factors = (flips.differences[:, flips.is_leading] ** 2).sum(axis=1)
+    factors = _sum_leaders(flips)
     in_all = factors.mean()
     return (1 - _EVEN) * factors / in_all + _EVEN if in_all > 0 else np.ones(len(factors))
+
+
+def _sum_leaders(flips: Flips) -> Floats:
+    """The sum of the leaders' squares at each mask ``(masks,)``; 0 without leaders."""
+    return np.asarray((flips.differences[:, flips.is_leading] ** 2).sum(axis=1))
+
+
+def _measure_sampling(at_gates: Floats, at_base: Floats) -> tuple[float, float]:
+    """Relative variance of mean squares from few masks, and its degrees of freedom.
+
+    All features share the masks. If squares vary so much between n masks that these say no more
+    than m equal ones (Kish 1965), the relative variance of their mean is 1 / m - 1 / n. Derivatives
+    are taken at some masks and calibrated at others: the variances of both add up, and their
+    degrees of freedom are those of a sum (Welch 1947), at least one for each.
+
+    Args:
+        at_gates: expected squares at the masks of the derivatives ``(masks,)``.
+        at_base: the leaders' squares at as many base masks ``(masks,)``. Without leaders they are
+            0, and base masks are taken to vary as much as the others.
+
+    Example:
+        >>> sampling, freedom = _measure_sampling(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4))
+        >>> round(sampling, 3), round(freedom, 3)
+        (0.167, 4.0)
+    """
+    n_masks = len(at_gates)
+    at_base = at_base if at_base.any() else at_gates
+    effective = np.array([count_effective(at_gates), count_effective(at_base)])
+    variances, freedoms = 1 / effective - 1 / n_masks, np.maximum(effective - 1, 1.0)
+    sampling = float(variances.sum())
+    if sampling < _ROUNDING:  # the same at all masks
+        return 0.0, 2.0 * (n_masks - 1)
+    return sampling, max(_LEAST_FREEDOM, sampling**2 / float((variances**2 / freedoms).sum()))

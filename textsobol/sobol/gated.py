@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.flip import clip_to_efron_stein, compute_indices, flip_variance
@@ -24,11 +25,12 @@ from textsobol.sobol.uncertainty import Estimate, Samples
 
 LEAST_BASE_MASKS = 8  # for the variance
 # Chosen on training reviews: benchmarks/gates/NOTES.md.
-_SPREAD = 1.0  # standard deviation of the logarithm of true over predicted mean squares
-_DOUBT = 0.45  # standard deviation of an effect, relative to the feature's root mean square
-_WIDER = 1.5  # errors of leaders' totals: moderated by other leaders only, they come out too small
-_NORMAL = 1.96  # half the width of a 95 % interval, in standard errors
-_CERTAIN = 60.0  # degrees of freedom of predictions
+# Standard deviations, beside what flips and masks of the text itself show, of
+_SPREAD = 0.5  # the logarithm of a feature's true over its predicted mean square
+_DOUBT = 0.35  # a predicted effect, relative to the feature's root mean square
+_WIDER = 1.2  # errors of leaders' totals: these few are moderated by each other only
+_TINY = 1e-300
+_END = 0.975  # upper end of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,12 @@ class GatedScores:
 
         The sum is bounded better than each of its parts: the flips of the sample were drawn for it.
         """
-        weight, is_predicted = self.keep * (1 - self.keep), ~self.is_leading
-        found = self.predict()
-        squares = np.array([each.squares[is_predicted].sum() for each in found])
-        doubts = np.array([each.doubt for each in found])
-        total = weight * squares / np.where(variance > 0, variance, np.inf)
-        return total, total * np.exp(_NORMAL * doubts)
+        weight, found = self.keep * (1 - self.keep), self.predict()
+        squares = _mean_squares(self, found)
+        in_all = squares[~self.is_leading].sum(axis=0)
+        total = weight * in_all / np.where(variance > 0, variance, np.inf)
+        t = stdtrit(np.array([each.freedom for each in found]), _END)
+        return total, total * np.exp(t * _find_share_errors(found, squares, self.is_leading))
 
     def contrast(self, a: int, b: int) -> GatedScores:
         """Score of label a minus that of label b; derivatives are linear in the score."""
@@ -143,16 +145,16 @@ def estimate_gated(scores: GatedScores) -> Estimate:
     """Indices of all features: from flips for the leading ones, predicted for the others."""
     predictions = scores.predict()
     weight, leading = scores.keep * (1 - scores.keep), scores.is_leading
-    effects, squares, effects_per_mask, squares_per_mask = (
+    effects, effects_per_mask, squares_per_mask = (
         np.stack([getattr(found, name) for found in predictions], axis=-1)
-        for name in ("effects", "squares", "effects_per_mask", "squares_per_mask")
+        for name in ("effects", "effects_per_mask", "squares_per_mask")
     )
+    squares = _mean_squares(scores, predictions)
     differences = np.broadcast_to(effects, scores.differences.shape).copy()
     differences[:, leading] = scores.differences[:, leading]
     variance, variance_per_mask, mean = flip_variance(
         scores.base, scores.f_base, differences, scores.keep, scores.blocks
     )
-    squares[leading] = (differences[:, leading] ** 2).mean(axis=0)
     variance = clip_to_efron_stein(variance, weight * squares)
     divisor = np.where(variance > 0, variance, np.inf)
     first_per_mask = weight * effects * (2 * effects_per_mask - effects)
@@ -178,6 +180,27 @@ def estimate_gated(scores: GatedScores) -> Estimate:
     return Estimate(first, total, effect, variance, mean, variance_per_mask, moderated)
 
 
+def _mean_squares(scores: GatedScores, predictions: Sequence[Prediction]) -> Floats:
+    """E[D_i^2], measured of the leading features and predicted of the others."""
+    squares = np.stack([found.squares for found in predictions], axis=-1)
+    leading = scores.is_leading
+    squares[leading] = (scores.differences[:, leading] ** 2).mean(axis=0)
+    return squares
+
+
+def _find_share_errors(
+    predictions: Sequence[Prediction], squares: Floats, leading: Array
+) -> Floats:
+    """Standard error of the logarithm of the sum of all predicted shares ``(labels,)``.
+
+    V is made of all squares. Were all of them predicted, V would be off by the same factor as each
+    of them; so only the measured fraction of V lets the error from few masks into shares.
+    """
+    doubts, sampling = np.transpose([(each.doubt, each.sampling) for each in predictions])
+    measured = squares[leading].sum(axis=0) / np.maximum(squares.sum(axis=0), _TINY)
+    return np.asarray(np.hypot(doubts, measured * np.sqrt(sampling)))
+
+
 def _moderate(
     scores: GatedScores,
     differences: Floats,
@@ -186,17 +209,25 @@ def _moderate(
     variance_per_mask: Floats,
     predictions: Sequence[Prediction],
 ) -> Moderated:
-    """Errors of all features: moderated ones of the leaders, constant ones of predictions."""
+    """Errors of all features: moderated ones of the leaders, those of predictions for the others.
+
+    A prediction is off by what is the feature's own, by the error of the calibration, and by what
+    few masks say of all masks (`gate_predictions`); the last is shared by all features.
+    """
     weight, leading, n_masks = scores.keep * (1 - scores.keep), scores.is_leading, len(scores.base)
     effects = differences.mean(axis=0)
     divisor = np.where(variance > 0, variance, np.inf)
     total = weight * squares / divisor
     additive = np.minimum(1.0, weight * (effects**2).sum(axis=0) / divisor)
-    spread = np.hypot(_SPREAD, np.array([each.doubt for each in predictions]))
-    scale_errors = np.array([each.scale_error for each in predictions])
+    scale_errors, sampling, freedom = (
+        np.array([getattr(each, name) for each in predictions])
+        for name in ("scale_error", "sampling", "freedom")
+    )
+    spread = np.hypot(_SPREAD, _find_share_errors(predictions, squares, leading))
+    t = stdtrit(freedom, _END)
     everywhere = {
         "first_of": weight / divisor,
-        "freedom": np.full_like(variance, _CERTAIN),
+        "freedom": freedom,
         "unseen": np.zeros_like(variance),
         "additive": additive,
         "additive_error": 0.5 * additive / np.sqrt(n_masks),
@@ -205,9 +236,9 @@ def _moderate(
     }
     columns = {name: np.tile(value, (len(effects), 1)) for name, value in everywhere.items()} | {
         "effect": effects,
-        "effect_error": np.hypot(_DOUBT * np.sqrt(squares), scale_errors * effects),
+        "effect_error": np.sqrt((_DOUBT**2 + sampling) * squares + (scale_errors * effects) ** 2),
         "total": total,
-        "total_error": total * np.sinh(_NORMAL * spread) / _NORMAL,
+        "total_error": total * np.sinh(t * spread) / t,
         "assumed": np.stack([each.assumed for each in predictions], axis=1),
         "is_known": np.broadcast_to(variance > 0, effects.shape).copy(),
     }
@@ -225,4 +256,8 @@ def _moderate(
         for field in fields(Moderated):
             columns[field.name][leading] = getattr(of_leaders, field.name)
         columns["total_error"][leading] *= _WIDER
+        # V has a part 2 c.E[D] - c.c, with predicted effects c: no flip shows how far off they are.
+        predicted = weight * (effects[~leading] ** 2).sum(axis=0) / divisor
+        own = columns["interacting_error"][leading]
+        columns["interacting_error"][leading] = np.hypot(own, 2 * np.sqrt(sampling) * predicted)
     return Moderated(**columns)

@@ -12,7 +12,7 @@ show how far off five draws can be:
   (Smyth 2004, Linear models and empirical Bayes methods, section 3).
 * *Freedom.* Features share their masks. If one mask holds most of the squared differences, five
   masks say little more than one (Kish 1965, Survey Sampling), and Student's t has few degrees of
-  freedom.
+  freedom; more if many features were flipped in all of them. Features that were not do not count.
 * *Order.* (sum S_i + sum T_i) V / 2, the variance V from fewer than eight masks, is an upper bound
   of V; sum S_i V, as far as the masks agree on it, is a lower bound.
 
@@ -63,8 +63,8 @@ class Moderated:
         variance_error: relative standard error of V over the masks; part of ``total_error``, where
             it partly cancels out.
         assumed: part of the total that no difference shows; the lower end leaves it out.
-        interacting_error: standard error of the part of V that is not additive, relative to V; 0
-            if V is an upper bound.
+        interacting_error: standard error of the part of V that is not additive, or not measured by
+            flips, relative to V; 0 if V is an upper bound.
     """
 
     effect: Floats
@@ -181,7 +181,7 @@ def moderate(
             n_distinct=n_distinct,
             is_seen=is_seen,
             is_bound=n_base < ENOUGH_FOR_VARIANCE,
-            n_errors=base.size,
+            n_pooled=min(n_differences, base.shape[1]),
             least=least,
             others=0.0 if other_variance is None else other_variance[label] / weight,
         )
@@ -211,7 +211,7 @@ def _moderate_label(
     n_distinct: int,
     is_seen: Array,
     is_bound: bool,
-    n_errors: int,
+    n_pooled: int,
     least: int,
     others: float,
 ) -> dict[str, Floats]:
@@ -231,7 +231,7 @@ def _moderate_label(
     hidden = max(0.0, hidden * n_masks / (n_masks - 1) - differences.var(axis=0, ddof=1).sum())
     hidden /= n_features
     errors = (differences - _mean_of_others(differences)) ** 2 * shrunk
-    mean_nearby = partial(_mean_nearby, size_of_others, at=size, n_errors=n_errors)
+    mean_nearby = partial(_mean_nearby, size_of_others, at=size)
     expected = mean_nearby(errors, power=1) + hidden
     effect_variance = _pull(differences.var(axis=0, ddof=1), expected, n_masks)
 
@@ -246,10 +246,10 @@ def _moderate_label(
     unseen = mean_nearby(squares, power=1)[size == 0].sum()
     unseen += hidden * n_features / 2
     few = 1 - _FEW / n_masks
-    # A repeated mask says nothing new.
+    # A repeated mask says nothing new, and neither do more pairs than features.
     repeats = n_masks / n_distinct
-    freedom = (_count_effective(squares.sum(axis=1)) - 1) * (n_distinct - 1) / (n_masks - 1)
-    freedom = max(1.0, freedom * (1 + n_errors / n_masks / _FEATURES))
+    freedom = (count_effective(squares.sum(axis=1)) - 1) * (n_distinct - 1) / (n_masks - 1)
+    freedom = max(1.0, freedom * (1 + n_pooled / _FEATURES))
     additive, additive_error = (total.sum() * share for share in _additive_share(differences))
     additive += others / variance
     # The error of a variance of residuals from N - 2 masks; only the non-additive part has one.
@@ -283,7 +283,7 @@ def _pull(own: Floats, expected: Floats, n_masks: int) -> Floats:
     return (_PRIOR * expected + (n_masks - 1) * own) / (_PRIOR + n_masks - 1)
 
 
-def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_errors: int) -> Floats:
+def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int) -> Floats:
     """Expected ``values`` at given sizes: their mean over the nearest sizes.
 
     Among neighbours, values grow like a power of the size, so that means are ratios,
@@ -294,16 +294,13 @@ def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_err
         values: ``(...)``.
         at: the given sizes ``(features,)``.
         power: of the size.
-        n_errors: how many errors there would be if all features had been flipped in all masks.
     """
     order = np.argsort(sizes, axis=None, kind="stable")
     ordered = sizes.ravel()[order]
     sums = np.concatenate([[0.0], np.cumsum(values.ravel()[order])])
     powers = np.concatenate([[0.0], np.cumsum(ordered**power)])
     n = len(ordered)
-    # Features that never changed the score get fewer neighbours: more would include others.
-    widths = [min(n, max(_LEAST_NEIGHBOURS, int(_NEIGHBOURS * size))) for size in (n, n_errors)]
-    width = np.where(at > 0, widths[1], widths[0])
+    width = min(n, max(_LEAST_NEIGHBOURS, int(_NEIGHBOURS * n)))
     middle = (np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")) // 2
     start = np.clip(middle - width // 2, 0, n - width)
     stop = np.searchsorted(ordered, ordered[start + width - 1], "right")
@@ -315,9 +312,10 @@ def _mean_nearby(sizes: Floats, values: Floats, *, at: Floats, power: int, n_err
     return np.asarray(np.maximum(np.where(is_scaled, ratio, value / (stop - start)), 0.0))
 
 
-def _count_effective(weights: Floats) -> float:
-    """Effective number of weights: (sum w)^2 / sum w^2 (Kish 1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
+def count_effective(weights: Floats) -> float:
+    """Effective number of weights: (sum w)^2 / sum w^2 (Kish 1965); of all if they are 0."""
+    squares = (weights**2).sum()
+    return float(weights.sum() ** 2 / squares) if squares > 0 else float(len(weights))
 
 
 def _additive_share(differences: Floats) -> tuple[float, float]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from textsobol.progress import Expect, LateProgress
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
+from textsobol.text.doubts import warn_of_unknown_words, weigh_punctuation
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.given import describe_given
 from textsobol.text.inputs import Text, checked_texts
@@ -32,17 +34,13 @@ from textsobol.text.scores import (
     make_path,
     make_word_records,
 )
+from textsobol.text.segmenters import describe_unit, get_segmenter
 from textsobol.text.task import begin
 from textsobol.text.truncation import find_spans, find_visible_words
+from textsobol.text.unspaced import name_cutters
 from textsobol.text.windowed import with_windows
 from textsobol.text.windows import Windows, read_long
-from textsobol.text.words import (
-    Ignore,
-    Segmenter,
-    describe_ignore,
-    get_segmenter,
-    make_ignore_predicate,
-)
+from textsobol.text.words import Ignore, describe_ignore, make_ignore_predicate
 
 
 class TextExplainer:
@@ -60,9 +58,11 @@ class TextExplainer:
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
-        unit: what a feature is: ``word``, ``token`` (the tokenizer's words),
-            ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, or a callable from a text to
-            spans.
+        unit: what a feature is: ``word``, ``word+punctuation``, ``token`` (the tokenizer's words),
+            ``sentence``, ``paragraph``, ``spacy`` or ``spacy:NAME``, a spaCy pipeline, or a
+            callable from a text to spans. Chinese, Japanese, Thai, Lao, Khmer and Burmese, which
+            have no spaces, are cut into words by jieba, SudachiPy, PyThaiNLP or ICU if they are
+            installed; the setting ``segmenters`` of an explanation says which.
         perturbation: what happens to an absent word: ``delete``, ``mask`` (replaced by the mask
             token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
@@ -104,7 +104,7 @@ class TextExplainer:
         *,
         label_names: Sequence[str] | None = None,
         candidate_labels: Sequence[str] | None = None,
-        unit: str | Segmenter = "word",
+        unit: Any = "word",
         perturbation: str = "delete",
         ignore: Ignore | None = None,
         long: str | Windows = "outside",
@@ -134,7 +134,7 @@ class TextExplainer:
         )
         self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
-        self._unit = unit if isinstance(unit, str) else getattr(unit, "__name__", "callable")
+        self._unit = describe_unit(unit)
         self._perturbation = perturbation
         self._ignored = make_ignore_predicate(ignore)
         self._ignore = describe_ignore(ignore)
@@ -253,19 +253,35 @@ class TextExplainer:
         own = self._mask(text)
         task = yield from begin(own, method, budget=budget, target=target, targets=targets)
         model, target, budget = task.model, task.target, task.budget
-        difference = model.measure_precision()
+        notes = self._note(model)
         expect(task.most_masks, task.announce)
         problem = model.problem(target, is_streamed=is_streamed)
         steps = method.attribute(problem, budget=task.n_masks, seed=seed)
 
         def explain(found: Attribution) -> TextExplanation:
-            made = record(method, found, budget=budget, seed=seed)
-            if difference is not None:
-                made = {**made, "precision_difference": difference}
+            made = {**record(method, found, budget=budget, seed=seed), **notes}
             return self._make_explanation(model, found, target, start, made)
 
-        found = yield from map_results(steps, lambda found: partial(explain, found))
+        def explain_later(found: Attribution) -> Callable[[], TextExplanation]:
+            return partial(explain, replace(found, is_intermediate=True))
+
+        found = yield from map_results(steps, explain_later)
+        notes |= yield from weigh_punctuation(model, found, target)
         return explain(found)
+
+    def _note(self, model: MaskedTextModel) -> dict[str, Any]:
+        """What the settings of an explanation say of its text; runs no method."""
+        texts = [model.text] if isinstance(model.text, str) else list(model.text)
+        classifier, cutters = self._classifier, name_cutters(self._segment, texts)
+        difference = model.measure_precision()
+        return {
+            **({"segmenters": cutters} if cutters else {}),
+            **({} if difference is None else {"precision_difference": difference}),
+            **warn_of_unknown_words(
+                texts, classifier.tokenizer, classifier.name,
+                is_bundled=self._given["kind"] == "bundled model",
+            ),
+        }  # fmt: skip
 
     def _mask(self, text: Text) -> MaskedTextModel:
         text, texts = checked_texts(text)
@@ -300,7 +316,7 @@ class TextExplainer:
             pairs=make_pairs(model, found),
             path=make_path(model, found),
             sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),
-            advised=advise_passes(model.labels, found, passes=model.passes),
+            advised=advise_passes(model.labels, found, passes=model.passes, budget=made["budget"]),
             evidence=found,
         )
 

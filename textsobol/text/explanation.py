@@ -178,13 +178,14 @@ class TextExplanation:
         name = f"{label} rather than {other}"
         value = self.sums[label].value - self.sums[other].value
         bare = [replace(word, scores={}, shared_by=1) for word in self.words]
+        passes = len(self.settings.get("candidate_labels", ())) or 1
         return replace(
             self,
             words=make_word_records(bare, [name], found),
             target=name,
             pairs=(),
             sums=compute_sums([name], found, np.array([value])),
-            advised=advise_passes([name], found),
+            advised=advise_passes([name], found, passes=passes, budget=self.settings.get("budget")),
             evidence=None,
             settings={**self.settings, "contrast": [label, other]},
         )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from textsobol.errors import BlackBoxError
+from textsobol.ledger import Ledger
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
 from textsobol.outputs import compute_score_tensor, compute_scores
@@ -25,7 +28,7 @@ from textsobol.text.records import Word
 from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
-from textsobol.text.words import find_paragraphs, find_sentences
+from textsobol.text.words import Span, add_punctuation, find_paragraphs, find_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -106,6 +109,26 @@ class MaskedTextModel(MaskedClassifier):
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """Different masks can give the same text: without either "very" of "very very good"."""
         return [self._prepared.key(each) for each in given]
+
+    def find_punctuation(self) -> list[list[Span]]:
+        """The punctuation marks of each text that are in no word."""
+        found = []
+        for part, text in enumerate(self._seen):
+            own = [(word.start, min(word.end, len(text))) for word in self.words
+                   if word.part == part and word.start < len(text)]  # fmt: skip
+            words = set(own)
+            found.append([span for span in add_punctuation(text, own) if span not in words])
+        return found
+
+    def with_features(self, spans: Sequence[Sequence[Span]]) -> Self:
+        """A copy whose features are other spans of each text; both share the cost."""
+        other = copy(self)
+        other._spans = [list(own) for own in spans]
+        other.n_features = sum(map(len, spans))
+        other.ledger = Ledger(cost=self.cost)
+        prepared = self._classifier.prepare(self._seen, spans, self._perturbation)
+        other._prepared = replace(prepared, engine=self.engine, cost=self.cost)
+        return other
 
     def measure_precision(self) -> float | None:
         """Largest difference of log-odds between the chosen dtype and the model as given.

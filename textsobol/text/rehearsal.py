@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from textsobol.estimate import Estimate
 from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.steps import Ask, Engine, Forwarded, Steps, Tick
+from textsobol.text.doubts import can_weigh_punctuation
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.task import Task
 from textsobol.text.tokens import Row
@@ -80,7 +82,9 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     problem = replace(model.problem(task.target), model=rehearsal)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of random scores
-        run(task.method.attribute(problem, budget=task.n_masks, seed=seed))
+        found = run(task.method.attribute(problem, budget=task.n_masks, seed=seed))
+    if can_weigh_punctuation(model, found, rehearsal.ledger):
+        rehearsal.leave_out_punctuation()
     return rehearsal
 
 
@@ -146,6 +150,14 @@ class Rehearsal:
         """See `MaskedTextModel`."""
         self._masks.append(np.packbits(masks, axis=1))
         return self._prepared.inputs(masks)
+
+    def leave_out_punctuation(self) -> None:
+        """Count the forward pass of `textsobol.text.doubts.weigh_punctuation`."""
+        text = self._model.with_features(self._model.find_punctuation())
+        bare = copy(self)
+        bare._prepared, bare.n_features, bare._masks = text.prepare(), text.n_features, []
+        bare.ledger = Ledger(cost=self.ledger.cost)
+        run(_ask(bare, np.zeros((1, text.n_features), dtype=bool)))
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """See `MaskedTextModel`."""

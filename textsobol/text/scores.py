@@ -97,21 +97,23 @@ def compute_sums(labels: Sequence[str], found: Attribution, whole: Floats) -> di
 
 
 def advise_passes(
-    labels: Sequence[str], found: Attribution, *, passes: int = 1
+    labels: Sequence[str], found: Attribution, *, passes: int = 1, budget: int | None = None
 ) -> dict[str, int | None]:
     """By label, the forward passes that would settle the top, if it is not settled.
 
     Args:
         labels: the analysed labels.
-        found: the attribution.
+        found: the attribution; of an intermediate one it is too early to say.
         passes: forward passes per mask.
+        budget: forward passes that the method had; advice is always for more.
 
     Returns:
         Forward passes by label; ``None`` if the words are too close to call.
     """
     indices = found.indices
-    if indices is None:
+    if indices is None or found.is_intermediate:
         return {}
+    n_had = max(indices.n_distinct, (budget or 0) // passes)
     made = indices.settings
     n_made = made.base_masks + made.leader_masks
     # With more passes, the words of a group would be masked one by one.
@@ -124,12 +126,12 @@ def advise_passes(
         if needed > max(_MOST_ADVISED, 4 * n_made):
             advised[label] = None
             continue
-        budget = find_budget(
+        wanted = find_budget(
             math.ceil(needed), n_words, path=found.path is not None, keep=made.keep
         )
-        if budget <= indices.n_distinct:  # base masks of this design cost more than the default's
-            budget = math.ceil(indices.n_distinct * needed / n_made)
-        advised[label] = passes * budget
+        if wanted <= n_had:  # base masks of this design cost more than the default's
+            wanted = math.ceil(n_had * needed / n_made)
+        advised[label] = passes * wanted
     return advised
 
 

@@ -6,7 +6,6 @@ the spans is not a feature and always stays.
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import regex
 
@@ -20,16 +19,17 @@ _LETTERS = r"[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_]|[\u200c\u200d](?=\p{L}))*"
 _JOINT = r"(?:['\u2019\-\u2010\u2011/]|(?<!\p{Ll})\.|\.(?!\p{Lu}))"
 _EMOJI = r"(?:\p{Regional_Indicator}{2}|[\p{Extended_Pictographic}--\p{N}][\p{M}\p{EMod}\u200d]*)+"
 _FACE = r"(?<![\w:;=])(?:[:;=][-o^']?[()\[\]DdPp/\\|*]+|<3+|[xX]D+)(?!\w)"
+_MARKUP = r"(?P<markup></?[A-Za-z][^<>]{0,200}>)"
 _WORD = regex.compile(
-    rf"(?P<markup></?[A-Za-z][^<>]{{0,200}}>)"
-    rf"|{_FACE}|{_LETTERS}(?:{_JOINT}{_LETTERS})*|{_EMOJI}|[!?]{{2,}}|\p{{So}}+",
+    rf"{_MARKUP}|{_FACE}|{_LETTERS}(?:{_JOINT}{_LETTERS})*|{_EMOJI}|[!?]{{2,}}|\p{{So}}+",
     regex.VERSION1,
 )
-# Western sentences end before a space; full-width stops need none.
+_MARKS = regex.compile(rf"{_MARKUP}|(?P<mark>[\p{{P}}\p{{S}}])(?P=mark)*+")
+# Western sentences end before a space; full-width, Indic, Burmese and Khmer stops need none.
 _SENTENCE_END = regex.compile(
     # From the first stop of a run, without backtracking: else a long run takes quadratic time.
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]]*+(?=\s|$)"
-    r"|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|\n\s*"
+    r"|[\u3002\uff61\uff01\uff1f\u0964\u104b\u17d4]+[\u300d\u300f\u201d\u2019\uff09]*|\n\s*"
 )
 _ABBREVIATION = regex.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|Prof|Jr|Sr|No)|\b\p{Lu})\.$"
@@ -55,14 +55,40 @@ def find_words(text: str) -> list[Span]:
     """Runs of letters and digits, with inner apostrophes, hyphens, slashes and points.
 
     Symbols that carry meaning are words too: emoji, ":)", "!!!". Plain punctuation and markup such
-    as ``<br />`` are not. Languages without spaces between words need `spacy_segmenter`.
+    as ``<br />`` are not. What a script without spaces between words writes is one run; `unspaced`
+    cuts it.
 
     Example:
         >>> text = "Don't miss it :) 10/10!!!<br />"
         >>> [text[start:end] for start, end in find_words(text)]
         ["Don't", 'miss', 'it', ':)', '10/10', '!!!']
     """
-    return [match.span() for match in _WORD.finditer(text) if match["markup"] is None]
+    return find_words_between(text, 0, len(text))
+
+
+def find_words_between(text: str, start: int, end: int) -> list[Span]:
+    """The words of a part of the text."""
+    matches = _WORD.finditer(text, start, end)
+    return [match.span() for match in matches if match["markup"] is None]
+
+
+def add_punctuation(text: str, words: Iterable[Span]) -> list[Span]:
+    """The words, and all punctuation marks and symbols between them, equal neighbours as one.
+
+    Example:
+        >>> text = "Wow! What... <br />"
+        >>> spans = add_punctuation(text, find_words(text))
+        >>> [text[start:end] for start, end in spans]
+        ['Wow', '!', 'What', '...']
+    """
+    spans: list[Span] = []
+    position = 0
+    for start, end in [*words, (len(text), len(text))]:
+        marks = _MARKS.finditer(text, position, start)
+        spans += [match.span() for match in marks if match["markup"] is None]
+        spans += [(start, end)] * (end > start)
+        position = end
+    return spans
 
 
 def find_sentences(text: str) -> list[Span]:
@@ -78,98 +104,14 @@ def find_sentences(text: str) -> list[Span]:
         start = max(cuts[-1], match.end() - _LONGEST_ABBREVIATION)
         if not _ABBREVIATION.search(text, start, match.end()):
             cuts.append(match.end())
-    return _trim(text, zip(cuts, [*cuts[1:], len(text)], strict=True))
+    return trim(text, zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 
 def find_paragraphs(text: str) -> list[Span]:
     """Paragraphs, separated by a blank line or by two ``<br />``."""
     breaks = [match.span() for match in _PARAGRAPH_BREAK.finditer(text)]
     starts = [0, *(end for _, end in breaks)]
-    return _trim(text, zip(starts, [*(start for start, _ in breaks), len(text)], strict=True))
-
-
-def tokenizer_segmenter(tokenizer: Any) -> Segmenter:
-    """Segments into the words that a tokenizer finds before it cuts them into tokens."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("unit='token' needs a fast tokenizer; use unit='word'")
-    return partial(_segment_by_tokenizer, tokenizer)
-
-
-def _segment_by_tokenizer(tokenizer: Any, text: str) -> list[Span]:
-    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    spans: dict[int, Span] = {}
-    for word, (start, end) in zip(encoding.word_ids(), encoding["offset_mapping"], strict=True):
-        first, last = spans.get(word, (start, end))
-        spans[word] = (min(first, start), max(last, end))
-    return _trim(text, (spans[word] for word in sorted(spans)))
-
-
-def spacy_segmenter(model: Any = "en_core_web_sm", unit: str = "token") -> Segmenter:
-    """Segments with spaCy, for linguistic units and for languages without spaces.
-
-    Args:
-        model: a loaded pipeline, the name of an installed one, or a language code such as
-            ``zh``, ``ja`` or ``th`` for `spacy.blank`.
-        unit: ``token``, ``noun_chunk`` (with the tokens outside of chunks) or ``sentence``.
-    """
-    if unit not in ("token", "noun_chunk", "sentence"):
-        raise ValueError(f"unknown spaCy unit {unit!r}; known: token, noun_chunk, sentence")
-    nlp = _load_spacy(model) if isinstance(model, str) else model
-    if unit == "sentence" and not {"parser", "senter", "sentencizer"} & set(nlp.pipe_names):
-        raise ValueError(
-            "this spaCy pipeline does not find sentences: add_pipe('sentencizer') to it"
-        )
-
-    return partial(_segment_by_spacy, nlp, unit)
-
-
-def _segment_by_spacy(nlp: Any, unit: str, text: str) -> list[Span]:
-    document = nlp(text)
-    if unit == "sentence":
-        return _trim(text, ((one.start_char, one.end_char) for one in document.sents))
-    tokens = [(t.idx, t.idx + len(t.text)) for t in document if not (t.is_space or t.is_punct)]
-    if unit == "token":
-        return tokens
-    chunks = [(chunk.start_char, chunk.end_char) for chunk in document.noun_chunks]
-    inside = {place for start, end in chunks for place in range(start, end)}
-    return sorted([*chunks, *(span for span in tokens if span[0] not in inside)])
-
-
-def _load_spacy(name: str) -> Any:
-    try:
-        import spacy
-    except ImportError as error:
-        raise ImportError("spaCy is not installed: pip install 'textsobol[spacy]'") from error
-    if len(name) <= 3:
-        return spacy.blank(name)
-    try:
-        return spacy.load(name)
-    except OSError as error:
-        raise ValueError(
-            f"the spaCy pipeline {name!r} is not installed: python -m spacy download {name}; or "
-            f"give a language code such as 'zh' for a blank one"
-        ) from error
-
-
-UNITS = ("word", "token", "sentence", "paragraph", "spacy", "spacy:NAME")
-
-
-def get_segmenter(unit: str | Segmenter, tokenizer: Any = None) -> Segmenter:
-    """The segmenter that a ``unit`` names."""
-    if callable(unit):
-        return unit
-    plain = {"word": find_words, "sentence": find_sentences, "paragraph": find_paragraphs}
-    if unit in plain:
-        return plain[unit]
-    if unit == "token":
-        if tokenizer is None:
-            raise ValueError("unit='token' needs a model with a tokenizer; use unit='word'")
-        return tokenizer_segmenter(tokenizer)
-    if unit == "spacy":
-        return spacy_segmenter()
-    if unit.startswith("spacy:"):
-        return spacy_segmenter(unit.removeprefix("spacy:"))
-    raise ValueError(f"unknown unit {unit!r}; known: {', '.join(UNITS)}, or a callable")
+    return trim(text, zip(starts, [*(start for start, _ in breaks), len(text)], strict=True))
 
 
 def check_spans(spans: Iterable[Span], text: str) -> list[Span]:
@@ -215,7 +157,7 @@ def _is_listed(listed: frozenset[str], word: str) -> bool:
     return word.lower() in listed
 
 
-def _trim(text: str, spans: Iterable[Span]) -> list[Span]:
+def trim(text: str, spans: Iterable[Span]) -> list[Span]:
     """The spans without white space at their ends; those with nothing else are left out."""
     trimmed = []
     for start, end in spans:

@@ -1,0 +1,134 @@
+"""95 % intervals hold the truth of games whose decision is sharp, for gates and for flips.
+
+There, few masks hold most of what all features do: each mask counts as much less than one. The
+truth is exact: of all sums of whole numbers, each with its probability.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests.sobol.gated_games import decided, draw_weights
+from textsobol.driver import run
+from textsobol.methods.contract import Problem
+from textsobol.sobol import SobolIndices, sobol_indices
+from textsobol.sobol.arrays import Floats
+from textsobol.sobol.gate_predictions import _measure_sampling
+from textsobol.sobol.gated import GatedScores
+from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
+
+MEASURES = ("total", "effect", "first")
+N_FEATURES, SHARPNESS, BIAS, SEEDS, TOP = 40, 4.0, 1.0, 40, 10
+
+
+def distribute(weights: Floats) -> Floats:
+    """Probability of every sum from ``-size`` to ``size`` of all features' weights."""
+    size = int(np.abs(weights).sum())
+    chances = np.zeros(2 * size + 1)
+    chances[size] = 1
+    for weight in weights:
+        chances = (chances + np.roll(chances, int(weight))) / 2
+    return chances
+
+
+@cache
+def truth_of(seed: int) -> dict[str, Floats]:
+    """Exact indices of `decided` at keep rate 0.5."""
+    weights = draw_weights(N_FEATURES, seed)
+    spread = np.sqrt((weights**2).sum()) / 2
+    middle = weights.sum() / 2 - BIAS * spread
+
+    def decide(sums: Floats) -> Floats:
+        return np.tanh(SHARPNESS * (sums - middle) / spread)
+
+    def moments(others: Floats, change: float) -> tuple[float, float]:
+        chances = distribute(others)
+        size = len(chances) // 2
+        sums = np.arange(-size, size + 1, dtype=float)
+        values = np.asarray(decide(sums + change) - (decide(sums) if change else 0.0))
+        return float(chances @ values), float(chances @ values**2)
+
+    mean, square = moments(weights, 0.0)
+    found = [moments(np.delete(weights, i), weights[i]) for i in range(N_FEATURES)]
+    effect, squares = np.array(found).T
+    variance = square - mean**2
+    return {
+        "effect": effect, "total": squares / 4 / variance, "first": effect**2 / 4 / variance
+    }  # fmt: skip
+
+
+def by_gates(plan: GatedPlan, seed: int) -> SobolIndices:
+    game = decided(N_FEATURES, sharpness=SHARPNESS, bias=BIAS, seed=seed)
+    problem = Problem(game.model(), lambda outputs: outputs, n_labels=1)
+    asked = ask_gates(N_FEATURES, plan, keep=0.5, design="latin", seed=seed)
+    base = run(problem.serve(asked))
+    scores = base.scores
+    if plan.n_leaders:
+        scores = run(problem.serve(flip_leaders(scores, base.order[: plan.n_leaders])))
+    return make_indices(scores, design="latin", seed=seed, sign="mean")
+
+
+def by_flips(seed: int) -> SobolIndices:
+    game = decided(N_FEATURES, sharpness=SHARPNESS, bias=BIAS, seed=seed)
+    return sobol_indices(game.score, N_FEATURES, base_masks=5, leader_masks=8, seed=seed)
+
+
+def cover(find: Callable[[int], SobolIndices]) -> dict[str, tuple[float, float]]:
+    """Coverage of every measure, of all features and of those at the top."""
+    held: dict[str, list[tuple[float, float]]] = {name: [] for name in MEASURES}
+    for seed in range(SEEDS):
+        found, truth = find(seed), truth_of(seed)
+        top = np.argsort(-found.total[:, 0])[:TOP]
+        for name in MEASURES:
+            low, high = (end[:, 0] for end in found.interval(of=name))
+            assert np.isfinite(low).all()
+            assert np.isfinite(high).all()
+            is_held = (low <= truth[name]) & (truth[name] <= high)
+            held[name].append((is_held.mean(), is_held[top].mean()))
+    return {name: tuple(np.mean(of, axis=0)) for name, of in held.items()}
+
+
+def test_the_truth_is_that_of_all_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.sobol.test_gated_coverage.N_FEATURES", 10)
+    game = decided(10, sharpness=SHARPNESS, bias=BIAS, seed=0)
+    exact = sobol_indices(game.score, 10, estimator="exact")
+    for name, wanted in truth_of.__wrapped__(0).items():
+        np.testing.assert_allclose(getattr(exact, name)[:, 0], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "plan", [GatedPlan(8, 0, 16), GatedPlan(12, 16, 24)], ids=["predicted", "leaders and others"]
+)
+def test_intervals_from_gates_hold_the_truth(plan: GatedPlan) -> None:
+    for name, (of_all, of_top) in cover(lambda seed: by_gates(plan, seed)).items():
+        assert of_all > 0.93, name
+        assert of_top > 0.93, name
+
+
+def test_what_was_screened_out_is_bounded() -> None:
+    held = []
+    for seed in range(SEEDS):
+        found = by_gates(GatedPlan(12, 16, 24), seed)
+        assert isinstance(found._scores, GatedScores)
+        is_screened = ~found._scores.is_leading
+        _, (high,) = found.predicted_total()
+        held.append(truth_of(seed)["total"][is_screened].sum() <= high)
+    assert np.mean(held) > 0.93
+
+
+def test_intervals_of_leaders_hold_the_truth_without_gates() -> None:
+    for name, (_, of_top) in cover(by_flips).items():
+        assert of_top > 0.93, name
+
+
+def test_masks_that_differ_are_worth_fewer() -> None:
+    """Of eight masks, two hold all there is, four hold half of it, or all hold the same."""
+    n = 8
+    for n_effective in (2, 4, 8):
+        at = np.repeat([1.0, 0.0], [n_effective, n - n_effective])
+        sampling, freedom = _measure_sampling(at, np.zeros(n))
+        assert sampling == pytest.approx(2 * (1 / n_effective - 1 / n))
+        assert freedom == pytest.approx(2 * (n_effective - 1))
+        assert _measure_sampling(at, np.ones(n))[0] == pytest.approx(sampling / 2)
