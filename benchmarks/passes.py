@@ -18,7 +18,7 @@ from textsobol.steps import Steps
 def explained(
     model: MaskedClassifier, way: Way, seed: int, *, label: str | None = None
 ) -> tuple[Attribution, int]:
-    """What the way finds for a label, and the forward passes that takes.
+    """What the way finds for a label, and the forward passes that takes, gates included.
 
     Passes are those that it would make by itself: what other ways have asked for before is known
     to the model, but is counted all the same.
@@ -41,7 +41,7 @@ def explained(
     model.ledger.restart()
     found = run(steps())
     model.ledger.budget = None
-    return found, model.ledger.n_distinct + found.passes
+    return found, model.ledger.n_spent + found.passes
 
 
 def scores_of(found: Attribution, kind: str | None) -> Floats:

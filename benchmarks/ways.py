@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.rivals import RIVALS
+from benchmarks.rivals.apart import APART
+from benchmarks.rivals.ridge import Ridge
 from textsobol.methods import METHODS as OWN_METHODS
 
-METHODS = {**OWN_METHODS, **RIVALS}
+METHODS = {**OWN_METHODS, **RIVALS, "ridge": Ridge(), **APART}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,6 +79,11 @@ class Ledger:
         return len(self.place_of)
 
     @property
+    def has_room(self) -> bool:
+        """Whether the budget allows one more mask."""
+        return self.budget is None or self.n_spent < self.budget
+
+    @property
     def n_spent(self) -> int:
         """What counts against the budget."""
         return self.n_distinct + self.gate_passes

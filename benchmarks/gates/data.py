@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.imdb.data import Review, digest, reviews
 from benchmarks.provenance import command_of, versions_of, weights_of, without_place
 from benchmarks.reporting import read_results
 from textsobol import TextExplainer
 from textsobol.metrics.faithfulness import STEPS
+
+T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
 _USED = Path(__file__).parent.parent / "imdb" / "results"
@@ -89,12 +91,11 @@ def choose_reviews(source: str, *, seed: int, used: set[str]) -> dict[Length, li
     }
 
 
-def interleave(groups: Sequence[Sequence[Review]]) -> list[Review]:
-    """All reviews, so that every beginning has about the same part of every group.
+def interleave(groups: Sequence[Sequence[T]]) -> list[T]:
+    """All of them, so that every beginning has about the same part of every group.
 
     Example:
-        >>> a, b = [Review(name, "", 0) for name in "stuv"], [Review(name, "", 0) for name in "xy"]
-        >>> "".join(review.id for review in interleave([a, b]))
+        >>> "".join(interleave(["stuv", "xy"]))
         'sxtuyv'
     """
     placed = [

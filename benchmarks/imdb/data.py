@@ -34,14 +34,20 @@ def load(source: str, split: str) -> Any:
 
 
 def train_and_validation(
-    source: str, share: float, seed: int, limit: int | None
+    source: str, share: float, seed: int, limit: int | None, held_out: int = 0
 ) -> tuple[Any, Any]:
-    """Training and validation part of the training split, shuffled."""
-    data = load(source, "train").shuffle(seed=seed)
+    """Training and validation part of the training split, shuffled, without its last texts."""
+    data = load(source, "train")
+    data = data.select(range(len(data) - held_out)).shuffle(seed=seed)
     if limit is not None:
         data = data.select(range(min(limit, len(data))))
     parts = data.train_test_split(test_size=share, seed=seed)
     return parts["train"], parts["test"]
+
+
+def last_of(data: Any, n: int) -> Any:
+    """The last texts of a data set."""
+    return data.select(range(len(data) - n, len(data)))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fine-tune a transformer on IMDB.
+"""Fine-tune a transformer on IMDB, or on other texts with labels.
 
     python -m benchmarks.imdb.train_transformer --base MODEL --out DIRECTORY
 
@@ -12,8 +12,16 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from benchmarks.imdb.data import load, train_and_validation
-from benchmarks.imdb.training import Texts, fit, parser, save, tested
+from benchmarks.imdb.data import last_of, load, train_and_validation
+from benchmarks.imdb.training import (
+    RandomlyMaskedTexts,
+    Texts,
+    fit,
+    numbered,
+    parser,
+    save,
+    tested,
+)
 from benchmarks.provenance import command_of
 
 CARD = """---
@@ -28,6 +36,7 @@ base_model: {base}
 | accuracy on {n_test:,} test texts | {accuracy:.2%} |
 | validation accuracy ({n_validation:,} texts) | {validation:.2%} |
 | training texts | {n_train:,}, {max_length} tokens at most, without `<br />` |
+| random masking | {masking} |
 | frozen | {frozen} lowest layers |
 | seed | {seed} |
 | command | `{command}` |
@@ -69,12 +78,30 @@ def main() -> None:
         help="keep the embeddings and so many of the lowest layers as they are (0: train all)",
     )
     options.add_argument("--test-limit", type=int, help="test reviews, sampled at random (all)")
+    options.add_argument(
+        "--held-out",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the last N texts of --train are the test texts, and not trained on (0: see --test)",
+    )
+    options.add_argument(
+        "--random-masking",
+        action="store_true",
+        help="leave out a random share of the words of every second training text, so that the\n"
+        "model has seen texts with words missing (Madsen et al. 2024)",
+    )
     arguments = options.parse_args()
     torch.manual_seed(arguments.seed)
+    held_out = arguments.held_out
     train, validation = train_and_validation(
-        arguments.train, arguments.validation, arguments.seed, arguments.limit
+        arguments.train, arguments.validation, arguments.seed, arguments.limit, held_out
     )
-    test = load(arguments.test, "test")
+    test = (
+        last_of(load(arguments.train, "train"), held_out)
+        if held_out
+        else load(arguments.test, "test")
+    )
     if arguments.test_limit is not None:
         test = test.shuffle(arguments.seed).take(min(arguments.test_limit, len(test)))
     tokenizer = AutoTokenizer.from_pretrained(arguments.base)
@@ -88,9 +115,10 @@ def main() -> None:
     freeze(model, arguments.frozen)
     if torch.cuda.is_available():
         model.to("cuda")
+    kinds = RandomlyMaskedTexts if arguments.random_masking else Texts, Texts, Texts
     texts, checks, tests = (
-        Texts(part.map(without_markup), tokenizer, arguments.max_length)
-        for part in (train, validation, test)
+        kind(numbered(part.map(without_markup), arguments.labels), tokenizer, arguments.max_length)
+        for kind, part in zip(kinds, (train, validation, test), strict=True)
     )
     trained = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=arguments.learning_rate)
@@ -105,6 +133,7 @@ def main() -> None:
         accuracy=results["test_accuracy"], n_validation=len(checks.labels), validation=best,
         n_train=len(texts.labels), max_length=arguments.max_length, seed=arguments.seed,
         frozen=arguments.frozen,
+        masking="every second text, any share of its words" if arguments.random_masking else "no",
         command=command_of("benchmarks.imdb.train_transformer"),
     )  # fmt: skip
     save(model.cpu(), tokenizer, arguments, card, results)

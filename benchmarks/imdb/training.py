@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ def parser(
         type=lambda names: dict(enumerate(names.split(","))),
         default="NEGATIVE,POSITIVE",
         metavar="NAMES",
-        help="names of the labels 0, 1, ... with commas (NEGATIVE,POSITIVE)",
+        help="names of the labels 0, 1, ... with commas (NEGATIVE,POSITIVE); the data may have the "
+        "names themselves",
     )
     options.add_argument(
         "--task", default="Sentiment of film reviews", help="for the model card: what it tells"
@@ -67,6 +68,19 @@ def batches(
     yield from pieces
 
 
+def numbered(data: Any, names: Mapping[int, str]) -> Any:
+    """The data set with numbers as labels, where it has names."""
+    found = data["label"][:]
+    if not any(isinstance(label, str) for label in found):
+        return data
+    number_of = {name: number for number, name in names.items()}
+    if unknown := sorted(set(found) - number_of.keys()):
+        raise SystemExit(f"--labels does not name {', '.join(unknown)}")
+    numbers = [number_of[label] for label in found]
+    # Another column: the type of one cannot change in place.
+    return data.remove_columns("label").add_column("label", numbers)
+
+
 class Texts:
     """Tokenized texts with their labels."""
 
@@ -75,17 +89,44 @@ class Texts:
             data["text"][:], truncation=True, max_length=max_length, add_special_tokens=True
         )
         self.ids: list[list[int]] = encoded["input_ids"]
+        self.words = [encoded.word_ids(number) for number in range(len(self.ids))]
         self.labels = torch.tensor(data["label"][:])
         self.lengths = [len(row) for row in self.ids]
         self._pad = tokenizer.pad_token_id
 
     def batch(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Model inputs of some texts."""
-        rows = [torch.tensor(self.ids[k], dtype=torch.long) for k in numbers]
+        rows = [torch.tensor(self.row(k), dtype=torch.long) for k in numbers]
         ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._pad)
         lengths = torch.tensor([len(row) for row in rows]).unsqueeze(1)
         seen = (torch.arange(ids.shape[1]) < lengths).long()
         return {"input_ids": ids, "attention_mask": seen, "labels": self.labels[list(numbers)]}
+
+    def row(self, number: int) -> list[int]:
+        """Tokens of a text."""
+        return self.ids[number]
+
+
+class RandomlyMaskedTexts(Texts):
+    """Texts of which every second one misses a random share of its words, drawn anew each time.
+
+    After Madsen et al. 2024, Faithfulness measurable masked language models; words are deleted,
+    as explanations delete them.
+    """
+
+    def __init__(self, data: Any, tokenizer: Any, max_length: int) -> None:
+        super().__init__(data, tokenizer, max_length)
+        self._rng = np.random.default_rng(0)
+
+    def row(self, number: int) -> list[int]:
+        """Tokens of a text; special tokens always stay."""
+        ids, words = self.ids[number], self.words[number]
+        if self._rng.random() < 0.5:
+            return ids
+        is_kept = self._rng.random(len(ids)) < self._rng.random()
+        return [
+            token for token, word in zip(ids, words, strict=True) if word is None or is_kept[word]
+        ]
 
 
 @torch.inference_mode()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.rivals.apart import APART
 from benchmarks.ways import METHODS, Way
 
 ROWS_PER_WORD = (4,)
@@ -89,7 +90,9 @@ def ways(
 
 def all_names() -> list[str]:
     """Names of everything that can be run."""
-    others = [name for name, method in METHODS.items() if not method.is_for_pictures]
+    others = [
+        name for name, method in METHODS.items() if not method.is_for_pictures and name not in APART
+    ]
     return [*ESTIMATORS, PATH, SHARED, *(name for name in others if name != "sobol")]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from textsobol.text.unspaced import WordSegmenter
 from textsobol.text.words import Span, find_paragraphs, find_sentences, find_words
 
 HOSTILE = {
@@ -13,9 +14,10 @@ HOSTILE = {
     "faces": ":)", "laughing": "xD", "hearts": "<3", "joints": "a-", "points": "a.", "letters": "a",
     "emoji": "\U0001f600\u200d", "flags": "\U0001f1e9", "accents": "e\u0301", "joiner": "\u200d",
     "capitals": "Mr. ", "stop and letter": ".a", "full width": "\u3002\u300d",
+    "han": "\u6211", "kana": "\u304b", "thai": "\u0e40", "burmese": "\u1000", "dashes": "-",
     "dots and space": ". ", "brackets": ")]", "new line, space": "\n ", "carriage return": "\r\n",
 }  # fmt: skip
-SEGMENTERS = (find_words, find_sentences, find_paragraphs)
+SEGMENTERS = (WordSegmenter(has_punctuation=True), find_words, find_sentences, find_paragraphs)
 
 
 def work(segment: Callable[[str], list[Span]], text: str) -> float:
@@ -30,7 +32,7 @@ def work(segment: Callable[[str], list[Span]], text: str) -> float:
 
 @pytest.mark.parametrize("end", ["", "x", " x.", "\n\nx"])
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("segment", SEGMENTERS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("segment", SEGMENTERS, ids=["default", "words", "sentences", "paragraphs"])
 def test_eight_times_the_length_is_eight_times_the_work(
     segment: Callable[[str], list[Span]], name: str, end: str
 ) -> None:

@@ -125,3 +125,43 @@ def test_glove_files_with_headers_and_spaces_are_read(tmp_path: Path) -> None:
     vectors = read_glove(tmp_path / "v.txt")
     assert set(vectors) == {". . .", "caf\u00e9", "good"}
     assert vectors["good"].tolist() == [3, 4]
+
+
+def test_any_labels_can_be_learned_and_the_last_texts_held_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks.imdb import train_transformer
+
+    counting_bert(tokenizer()).bert.save_pretrained(tmp_path / "base")  # without a head
+    tokenizer().save_pretrained(tmp_path / "base")
+    kinds = ("World", "Sports", "Sci/Tech")
+    rows = [{"text": f"good film {k}", "label": kinds[k % 3]} for k in range(30)]
+    (tmp_path / "news.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = [
+        "", "--base", str(tmp_path / "base"), "--train", str(tmp_path / "news.jsonl"),
+        "--held-out", "12", "--labels", "Sci/Tech,Sports,World", "--epochs", "1",
+        "--random-masking", "--out", str(tmp_path / "tuned"),
+    ]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", arguments)
+    train_transformer.main()
+    results = json.loads((tmp_path / "tuned" / "results.json").read_text())
+    assert (results["train_reviews"], results["test_reviews"]) == (16, 12)
+    saved = json.loads((tmp_path / "tuned" / "config.json").read_text())
+    assert saved["id2label"] == {"0": "Sci/Tech", "1": "Sports", "2": "World"}
+    assert "| random masking | every second text" in (tmp_path / "tuned" / "README.md").read_text()
+
+
+def test_every_second_text_misses_any_share_of_its_words() -> None:
+    datasets = pytest.importorskip("datasets")
+    from benchmarks.imdb.training import RandomlyMaskedTexts
+
+    own = tokenizer()
+    data = datasets.Dataset.from_dict({"text": ["good bad " * 50], "label": [0]})
+    texts = RandomlyMaskedTexts(data, own, 256)
+    whole = texts.ids[0]
+    rows = [texts.row(0) for _ in range(400)]
+    assert 150 < sum(row == whole for row in rows) < 250
+    shares = [(len(row) - 2) / (len(whole) - 2) for row in rows if row != whole]
+    assert min(shares) < 0.1
+    assert abs(sum(shares) / len(shares) - 0.5) < 0.06
+    assert all((row[0], row[-1]) == (whole[0], whole[-1]) for row in rows), "special tokens stay"

@@ -1,7 +1,9 @@
 """Models of other libraries give the probabilities that the libraries give."""
 
 import importlib.util
+from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import torch
 
 from tests.models.checks import TEXT, check_scores, get_given
-from tests.text.tiny import tokenizer
+from tests.text.tiny import counting_bert, tokenizer
 from textsobol import Sobol, TextExplainer
 
 SMALL = Sobol(base_masks=2)
@@ -68,6 +70,8 @@ def test_an_empty_text_has_the_same_score_in_every_batch_of_spacy() -> None:
 def test_a_spacy_pipeline_without_categories_is_no_classifier() -> None:
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
+    with pytest.raises(TypeError, match="pipeline en_pipeline has no components; train one"):
+        TextExplainer(nlp)
     nlp.add_pipe("sentencizer")
     with pytest.raises(TypeError, match=r"not a classifier: the spaCy pipeline en_.* textcat"):
         TextExplainer(nlp)
@@ -76,29 +80,63 @@ def test_a_spacy_pipeline_without_categories_is_no_classifier() -> None:
 # Keras
 
 
-@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "linear"])
-def test_keras(activation: str) -> None:
+def import_keras() -> Any:
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("needs keras and tensorflow, which alone reads strings")
     keras = pytest.importorskip("keras")
     keras.utils.set_random_seed(0)
-    words = keras.layers.TextVectorization(
+    return keras
+
+
+def count_words(keras: Any) -> Any:
+    return keras.layers.TextVectorization(
         vocabulary=["good", "bad", "film", "plot"], output_mode="multi_hot"
     )
+
+
+def run_keras(model: Any, texts: list[str]) -> Any:
+    import tensorflow
+
+    return model.predict(tensorflow.constant(texts), verbose=0)
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "linear"])
+def test_keras(activation: str) -> None:
+    keras = import_keras()
     given = keras.Input(shape=(1,), dtype="string")
     n_labels = 1 if activation == "sigmoid" else 3
-    model = keras.Model(given, keras.layers.Dense(n_labels, activation=activation)(words(given)))
+    last = keras.layers.Dense(n_labels, activation=activation)
+    model = keras.Model(given, last(count_words(keras)(given)))
     names = ["a", "b", "c"][:n_labels]
-    explainer = TextExplainer(model, label_names=names)
+    for form in (model, model.predict):
+        explainer = TextExplainer(form, label_names=names)
+        check_scores(explainer, lambda texts: run_keras(model, texts))
+        assert explainer.settings["score"] == ("output" if activation == "linear" else "logit")
+        assert get_given(explainer)["kind"] == "keras"
 
-    def classify(texts: list[str]) -> Any:
-        import tensorflow
 
-        return model.predict(tensorflow.constant(texts), verbose=0)
+def test_the_layers_of_an_own_keras_model_say_nothing_of_its_output() -> None:
+    keras = import_keras()
 
-    check_scores(explainer, classify)
-    assert explainer.settings["score"] == ("output" if activation == "linear" else "logit")
-    assert get_given(explainer)["kind"] == "keras"
+    class Own(keras.Model):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = keras.layers.Dense(2, activation="softmax")
+            self.first = count_words(keras)
+
+        def call(self, texts: Any) -> Any:
+            return self.last(self.first(texts))
+
+    class Bare(keras.Model):  # type: ignore[name-defined, misc]
+        def call(self, texts: Any) -> Any:
+            return keras.ops.stack([count_words(keras)(texts)[:, 0]] * 2, axis=1)
+
+    for model in (Own(), Bare()):
+        explainer = TextExplainer(model)
+        check_scores(explainer, partial(run_keras, model))
+        assert explainer.settings["score"] == "output"
+    likely = TextExplainer(Own(), score="logit")
+    assert likely.settings["score"] == "logit"
 
 
 # sentence-transformers and SetFit
@@ -159,6 +197,36 @@ def make_encoder() -> Any:
     torch.manual_seed(0)
     static = StaticEmbedding(tokenizer().backend_tokenizer, embedding_dim=8)
     return sentence_transformers.SentenceTransformer(modules=[static], device="cpu")
+
+
+def test_a_cross_encoder_takes_pairs(tmp_path: Path) -> None:
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    tok = tokenizer()
+    counting_bert(tok, id2label={0: "no", 1: "yes"}).save_pretrained(tmp_path)
+    tok.save_pretrained(tmp_path)
+    model = sentence_transformers.CrossEncoder(str(tmp_path), device="cpu")
+    pair = ("a good film", "not bad")
+    explanation = TextExplainer(model)(pair, method=SMALL)
+    own = torch.softmax(torch.tensor(model.predict([pair])[0]), 0).tolist()
+    assert explanation.probabilities == pytest.approx(
+        dict(zip(["no", "yes"], own, strict=True)), abs=1e-5
+    )
+    assert explanation.settings["given"]["kind"] == "sentence-transformers"
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of SetFit itself
+def test_setfit_with_a_head_of_torch(tmp_path: Path) -> None:
+    setfit = pytest.importorskip("setfit")
+    tok = tokenizer()
+    counting_bert(tok).bert.save_pretrained(tmp_path)
+    tok.save_pretrained(tmp_path)
+    model = setfit.SetFitModel.from_pretrained(
+        str(tmp_path), use_differentiable_head=True, head_params={"out_features": 2},
+        labels=["neg", "pos"], device="cpu",
+    )  # fmt: skip
+    explainer = TextExplainer(model)
+    check_scores(explainer, lambda texts: model.predict_proba(texts).detach().numpy())
+    assert list(explainer(TEXT, method=SMALL).probabilities) == ["neg", "pos"]
 
 
 def test_setfit() -> None:

@@ -19,6 +19,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 TEXTS = [
@@ -137,6 +138,18 @@ def test_numbered_classes_keep_their_numbers_or_get_names() -> None:
     assert list(named.probabilities.values()) == list(explanation.probabilities.values())
     with pytest.raises(ValueError, match="a model has labels of its own: neg, pos"):
         TextExplainer(fit(LogisticRegression()), label_names=["pos", "neg"])
+
+
+def test_classifiers_of_other_libraries_in_a_pipeline() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    final = lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1)
+    dense = FunctionTransformer(lambda counts: counts.toarray().astype(float))
+    pipe = make_pipeline(CountVectorizer(), dense, final).fit(TEXTS, THREE)
+    masked = TextExplainer(pipe).masked(TEXT)
+    np.testing.assert_allclose(
+        masked.predict_masks(MASKS), pipe.predict_proba(masked_texts()), atol=2e-7
+    )
+    assert masked.labels == ["neg", "pos", "slow"]
 
 
 def test_a_regressor_has_one_score() -> None:

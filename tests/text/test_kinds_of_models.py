@@ -101,6 +101,11 @@ def test_an_object_with_predict_alone_has_numbered_labels() -> None:
     assert "hint" not in named.settings
 
 
+def test_a_function_may_yield_its_scores() -> None:
+    explanation = TextExplainer(lambda texts: map(count_good, texts))(TEXT, method=SMALL)
+    assert explanation.probabilities == pytest.approx({"0": 0.9})
+
+
 def frame_of(texts: list[str]) -> Any:
     pandas = pytest.importorskip("pandas")
     good = [count_good(text) for text in texts]

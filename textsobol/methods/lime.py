@@ -45,8 +45,9 @@ class Lime(Method):
             lambda d: np.sqrt(np.exp(-(d**2) / self.kernel_width**2)), random_state=random
         )
         found = np.zeros((problem.n_features, scores.shape[1]))
+        intercepts = []
         for label in range(scores.shape[1]):
-            _, weights, _, _ = fit.explain_instance_with_data(
+            intercept, weights, _, _ = fit.explain_instance_with_data(
                 masks.astype(float),
                 scores,
                 distances,
@@ -54,9 +55,10 @@ class Lime(Method):
                 problem.n_features,
                 feature_selection="none",
             )
+            intercepts.append(float(intercept))
             for feature, weight in weights:
                 found[feature, label] = weight
-        return Attribution(found, settings={"samples": budget})
+        return Attribution(found, settings={"samples": budget, "intercept": intercepts})
 
 
 def _draw_masks(random: np.random.RandomState, n_masks: int, n_features: int) -> Array:

@@ -1,6 +1,6 @@
 """Any function from a list of texts to scores, as a classifier."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,8 @@ class FunctionClassifier:
 
     def _read(self, returned: Any) -> Floats:
         """Scores ``(texts, labels)`` from what the function returned."""
+        if isinstance(returned, Iterator):
+            returned = list(returned)
         if isinstance(returned, list) and returned:
             if _is_answer(returned[0]):
                 answers = [[answer] if isinstance(answer, dict) else answer for answer in returned]

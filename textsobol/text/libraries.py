@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,9 @@ def _from_spacy(model: Any) -> NamedFunction | None:
     ]
     if not found:
         raise TypeError(
-            f"not a classifier: the spaCy pipeline {name} has {', '.join(model.pipe_names)}; train "
-            f"one with a textcat or textcat_multilabel component"
+            f"not a classifier: the spaCy pipeline {name} has "
+            f"{', '.join(model.pipe_names) or 'no components'}; train one with a textcat or "
+            f"textcat_multilabel component"
         )
     labels = tuple(dict.fromkeys(found))
     return NamedFunction(_SpacyCategories(model, labels), name, labels, "probabilities")
@@ -69,16 +71,21 @@ class _KerasPrediction:
 
 
 def _from_keras(model: Any) -> NamedFunction | None:
-    is_keras = any(
-        each.__name__ == "Model" and each.__module__.split(".")[0] in ("keras", "tf_keras")
-        for each in type(model).__mro__
-    )
-    if not is_keras:
+    if isinstance(model, MethodType) and model.__name__ == "predict":
+        model = model.__self__  # its own method takes no list of strings
+    classes = [each for each in type(model).__mro__ if _is_of_keras(each)]
+    if "Model" not in [each.__name__ for each in classes]:
         return None
-    last = model.layers[-1]
+    # Only of these two it is known that the last layer gives the output.
+    has_order = any(each.__name__ in ("Sequential", "Functional") for each in classes)
+    last = model.layers[-1] if has_order and model.layers else None
     activation = getattr(getattr(last, "activation", None), "__name__", type(last).__name__.lower())
     returns = "probabilities" if activation in ("softmax", "sigmoid") else "scores"
     return NamedFunction(_KerasPrediction(model), str(model.name), None, returns)
+
+
+def _is_of_keras(kind: type) -> bool:
+    return kind.__module__.split(".")[0] in ("keras", "tf_keras")
 
 
 @dataclass(frozen=True)

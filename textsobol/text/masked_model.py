@@ -28,7 +28,7 @@ from textsobol.text.records import Word
 from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
-from textsobol.text.words import Span, add_punctuation, find_paragraphs, find_sentences
+from textsobol.text.words import add_punctuation, find_paragraphs, find_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -110,23 +110,25 @@ class MaskedTextModel(MaskedClassifier):
         """Different masks can give the same text: without either "very" of "very very good"."""
         return [self._prepared.key(each) for each in given]
 
-    def find_punctuation(self) -> list[list[Span]]:
-        """The punctuation marks of each text that are in no word."""
-        found = []
+    def without_punctuation(self) -> Self | None:
+        """A copy for the texts without the marks that are in no word; ``None`` if there are none.
+
+        Its texts are one feature each. Both share the cost.
+        """
+        texts = []
         for part, text in enumerate(self._seen):
             own = [(word.start, min(word.end, len(text))) for word in self.words
                    if word.part == part and word.start < len(text)]  # fmt: skip
             words = set(own)
-            found.append([span for span in add_punctuation(text, own) if span not in words])
-        return found
-
-    def with_features(self, spans: Sequence[Sequence[Span]]) -> Self:
-        """A copy whose features are other spans of each text; both share the cost."""
+            marks = [span for span in add_punctuation(text, own) if span not in words]
+            texts += MaskedText(text, marks).render(np.zeros((1, len(marks)), dtype=bool))
+        if texts == self._seen:
+            return None
         other = copy(self)
-        other._spans = [list(own) for own in spans]
-        other.n_features = sum(map(len, spans))
+        other._seen, other._spans = texts, [[(0, len(text))] * bool(text) for text in texts]
+        other.n_features = sum(map(len, other._spans))
         other.ledger = Ledger(cost=self.cost)
-        prepared = self._classifier.prepare(self._seen, spans, self._perturbation)
+        prepared = self._classifier.prepare(texts, other._spans, self._perturbation)
         other._prepared = replace(prepared, engine=self.engine, cost=self.cost)
         return other
 

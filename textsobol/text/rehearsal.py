@@ -21,7 +21,6 @@ from textsobol.estimate import Estimate
 from textsobol.ledger import Ledger
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.steps import Ask, Engine, Forwarded, Steps, Tick
-from textsobol.text.doubts import can_weigh_punctuation
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.task import Task
 from textsobol.text.tokens import Row
@@ -83,8 +82,9 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of random scores
         found = run(task.method.attribute(problem, budget=task.n_masks, seed=seed))
-    if can_weigh_punctuation(model, found, rehearsal.ledger):
-        rehearsal.leave_out_punctuation()
+    bare = model.without_punctuation()
+    if found.indices is not None and bare is not None and rehearsal.ledger.has_room:
+        rehearsal.score_once(bare)
     return rehearsal
 
 
@@ -151,13 +151,12 @@ class Rehearsal:
         self._masks.append(np.packbits(masks, axis=1))
         return self._prepared.inputs(masks)
 
-    def leave_out_punctuation(self) -> None:
-        """Count the forward pass of `textsobol.text.doubts.weigh_punctuation`."""
-        text = self._model.with_features(self._model.find_punctuation())
-        bare = copy(self)
-        bare._prepared, bare.n_features, bare._masks = text.prepare(), text.n_features, []
-        bare.ledger = Ledger(cost=self.ledger.cost)
-        run(_ask(bare, np.zeros((1, text.n_features), dtype=bool)))
+    def score_once(self, other: MaskedTextModel) -> None:
+        """Count a forward pass of another text; see `textsobol.text.doubts.weigh_punctuation`."""
+        apart = copy(self)
+        apart._prepared, apart.n_features, apart._masks = other.prepare(), other.n_features, []
+        apart.ledger = Ledger(cost=self.ledger.cost)
+        run(_ask(apart, np.ones((1, other.n_features), dtype=bool)))
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """See `MaskedTextModel`."""
