@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 
 _ROOT = Path(__file__).parent.parent
 RESULTS = {
-    "results/imdb.md": "benchmarks/imdb/RESULTS.md",
-    "results/league.md": "benchmarks/imdb/LEAGUE.md",
-    "results/gates.md": "benchmarks/gates/RESULTS.md",
-    "results/estimators.md": "benchmarks/estimators/RESULTS.md",
-    "results/speed.md": "benchmarks/speed/RESULTS.md",
-    "results/corpus.md": "benchmarks/corpus/RESULTS.md",
-    "results/imagenet.md": "benchmarks/imagenet/RESULTS.md",
-    "reference/changelog.md": "CHANGELOG.md",
+    f"results/{path.parent.name if path.name == 'RESULTS.md' else path.stem.lower()}.md": path
+    for path in sorted((_ROOT / "benchmarks").glob("*/*.md"))
+    if path.name in ("RESULTS.md", "LEAGUE.md")
 }
+ELSEWHERE = {**RESULTS, "reference/changelog.md": _ROOT / "CHANGELOG.md"}
 """Pages of the site that are files elsewhere in the repository."""
 
 _LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?(\))")
 _FIGURE = re.compile(r"!\[(.+?)\]\(((?:\.\./)*figures/\w[\w-]*)\.svg\)")
 _NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List all results in the navigation, below the page that sums them up."""
+    for section in config.nav or ():
+        if "Results" in section:
+            section["Results"] = [section["Results"], *RESULTS]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -43,7 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     import gallery
 
     made: dict[str, str | bytes] = {
-        page: (_ROOT / source).read_text(encoding="utf-8") for page, source in RESULTS.items()
+        page: source.read_text(encoding="utf-8") for page, source in ELSEWHERE.items()
     }
     made["reference/command-line.md"] = command_line.write_reference()
     made |= {f"figures/{name}.svg": drawn for name, drawn in figures.draw_all().items()}
@@ -62,16 +66,16 @@ def _find_pictures() -> list[Path]:
     """The pictures that results show."""
     shown = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
     found = [
-        (_ROOT / source).parent / name
-        for source in RESULTS.values()
-        for name in shown.findall((_ROOT / source).read_text(encoding="utf-8"))
+        source.parent / name
+        for source in ELSEWHERE.values()
+        for name in shown.findall(source.read_text(encoding="utf-8"))
     ]
     return sorted({path.resolve() for path in found})
 
 
 def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> str:
     """Point links at the site, or at the repository; show why a block is not run."""
-    source = RESULTS.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    source = ELSEWHERE.get(page.file.src_uri, _ROOT / "docs" / page.file.src_uri)
     markdown = _LINK.sub(lambda found: _relink(found, source, page.file.src_uri, files), markdown)
     markdown = _FIGURE.sub(r"![\1](\2-light.svg#only-light)![\1](\2-dark.svg#only-dark)", markdown)
     return _NOT_RUN.sub(
@@ -79,16 +83,16 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> st
     )
 
 
-def _relink(found: re.Match[str], source: str, page: str, files: Files) -> str:
+def _relink(found: re.Match[str], source: Path, page: str, files: Files) -> str:
     """A link of a file, as a link of the page that shows it."""
     before, link, anchor, after = found[1], found[2], found[3] or "", found[4]
-    target = (_ROOT / source).parent.joinpath(link).resolve()
+    target = source.parent.joinpath(link).resolve()
     if not target.is_relative_to(_ROOT) or not target.exists():
         return found[0]  # made while the site is built, or wrong: mkdocs tells
     name = target.relative_to(_ROOT).as_posix()
-    on_site = {path: uri for uri, path in RESULTS.items()}
-    if name in on_site:
-        uri = on_site[name]
+    on_site = {path: uri for uri, path in ELSEWHERE.items()}
+    if target in on_site:
+        uri = on_site[target]
     elif name.startswith("docs/") and files.get_file_from_path(name[len("docs/") :]):
         uri = name[len("docs/") :]
     elif name.startswith("examples/screenshots/"):
