@@ -53,10 +53,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made |= {f"figures/{name}.svg": drawn for name, drawn in figures.draw_all().items()}
     made |= {f"gallery/pages/{name}.html": page for name, page in gallery.make_pages().items()}
     made["gallery/index.md"] = gallery.write_index()
-    for source in sorted((_ROOT / "examples/screenshots").glob("*.png")):
-        made[f"screenshots/{source.name}"] = source.read_bytes()
-    for name in _find_pictures():
-        made[f"results/{name.name}"] = name.read_bytes()
+    for picture in sorted((_ROOT / "examples/screenshots").glob("*.png")):
+        made[f"screenshots/{picture.name}"] = picture.read_bytes()
+    for picture in _find_pictures():
+        made[f"results/{picture.name}"] = picture.read_bytes()
     for uri, content in made.items():
         files.append(File.generated(config, uri, content=content))
     return files

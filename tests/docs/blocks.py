@@ -69,11 +69,16 @@ def run_page(page: Path) -> None:
     try:
         for block in read_blocks(page):
             if block.reason is None:
-                run_block(block, vars(module))
-    except Exception as error:
-        raise AssertionError(f"{block.name}: {type(error).__name__}: {error}") from error
+                _run_named(block, vars(module))
     finally:
         del sys.modules["page"]
+
+
+def _run_named(block: Block, namespace: dict[str, Any]) -> None:
+    try:
+        run_block(block, namespace)
+    except Exception as error:
+        raise AssertionError(f"{block.name}: {type(error).__name__}: {error}") from error
 
 
 def run_block(block: Block, namespace: dict[str, Any]) -> None:
