@@ -18,6 +18,7 @@ __all__ = [
     "ImageExplainer",
     "ImageExplanation",
     "LabelMismatchError",
+    "Prompt",
     "PunctuationWarning",
     "RemoteError",
     "SegmenterWarning",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from textsobol.image.explainer import ImageExplainer
     from textsobol.image.explanation import ImageExplanation
     from textsobol.methods import Sobol
+    from textsobol.prompts.prompt import Prompt
     from textsobol.render.files import save_comparison, save_report
     from textsobol.sobol import SobolIndices, sobol_indices
     from textsobol.text.explainer import TextExplainer
@@ -84,6 +86,7 @@ _HOME_OF = {
     "endpoint": "textsobol.endpoints.hub",
     "remote": "textsobol.endpoints.model",
     "explain_corpus": "textsobol.corpus.job",
+    "Prompt": "textsobol.prompts.prompt",
     "read_explanations": "textsobol.corpus.results",
     "save_comparison": "textsobol.render.files",
     "save_report": "textsobol.render.files",

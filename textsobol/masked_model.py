@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -26,7 +26,11 @@ class MaskedClassifier:
         ledger: known outputs and cost.
         labels: the labels that are analysed.
         probabilities: of all labels, for the whole input.
+        is_answer: whether the first label is an answer that is explained, and the others are parts
+            of it, which do not compete with it.
     """
+
+    is_answer = False
 
     def __init__(
         self,
@@ -119,8 +123,16 @@ class MaskedClassifier:
 
     @property
     def prediction(self) -> str:
-        """The label with the highest probability."""
-        return max(self.probabilities, key=lambda label: self.probabilities[label])
+        """The label with the highest probability, or the answer."""
+        return self.choose_prediction(self.probabilities)
+
+    def choose_prediction(self, probabilities: Mapping[str, float]) -> str:
+        """The likeliest label; a tie keeps that of the whole input. An answer is never replaced."""
+        if self.is_answer:
+            return next(iter(probabilities))
+        whole = self.probabilities
+        first = max(whole, key=lambda label: whole[label])
+        return max(probabilities, key=lambda label: (probabilities[label], label == first))
 
     @property
     def is_no(self) -> bool:
@@ -189,7 +201,7 @@ class MaskedClassifier:
         output that is not a probability decides nothing: its margin is constant.
         """
         label = self._decided
-        is_single = len(self.probabilities) == 1
+        is_single = len(self.probabilities) == 1 or self.is_answer
         has_sides = is_single and self._activation == "sigmoid"
         sign = -1.0 if self.is_no else 1.0
 

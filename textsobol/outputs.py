@@ -56,10 +56,13 @@ def compute_probabilities(outputs: Floats, activation: str) -> Floats:
     Args:
         outputs: raw outputs ``(masks, labels)``.
         activation: ``softmax``, ``sigmoid`` (several labels at once) or ``none`` (regression, or a
-            function whose scores are shown as they are).
+            function whose scores are shown as they are) or ``log`` (outputs are logarithms of
+            probabilities).
     """
     if activation == "softmax":
         return np.asarray(softmax(outputs, axis=1))
+    if activation == "log":
+        return np.asarray(np.exp(outputs))
     return np.asarray(expit(outputs)) if activation == "sigmoid" else outputs
 
 

@@ -66,6 +66,8 @@ class Cost(_Record):
     seconds: Amount = 0.0
     gates: Count = 0
     windows: Count = 0
+    tokens: Count = 0
+    shared: Share = 0.0
     calls: Amount = 0.0
     cached: Amount = 0.0
     retried: Amount = 0.0
@@ -102,6 +104,7 @@ class Settings(_OpenRecord):
     windows: Count = 0
     dtype: str = ""
     precision_difference: Amount | None = None
+    answer: str = ""
     contrast: Annotated[list[str], Field(min_length=2, max_length=2)] = ["", ""]
 
 
@@ -133,6 +136,7 @@ class WordRecord(_Record):
     part: Literal[0, 1]
     shared_by: Positive
     screened_out: bool = False
+    name: str = ""
     scores: dict[str, WordMeasures]
 
 

@@ -126,8 +126,12 @@ def _check_labels(
 ) -> None:
     known = prediction.probabilities
     _check_probabilities(known, settings, "prediction.probabilities")
-    is_likeliest = known.get(prediction.label) == max(known.values())
-    _require(is_likeliest, "prediction.label", "must be the likeliest label")
+    if "answer" in settings.model_fields_set:
+        _require(settings.answer in known, "settings.answer", "has no probability")
+        is_right = prediction.label == settings.answer
+    else:
+        is_right = known.get(prediction.label) == max(known.values())
+    _require(is_right, "prediction.label", "must be the likeliest label, or the answer")
     _require(target in labels, "target", "was not analysed")
     contrast = settings.contrast if "contrast" in settings.model_fields_set else []
     _require(set(contrast) <= known.keys(), "settings.contrast", "of an unknown label")

@@ -1,6 +1,7 @@
 """Attribution methods that exist only to be measured; the package has none of them."""
 
 from benchmarks.rivals.callback import Callback
+from benchmarks.rivals.captum_llm import captum_llm_ablation, captum_llm_kernel_shap
 from benchmarks.rivals.captum_shapley import captum_kernel_shap, captum_shapley
 from benchmarks.rivals.relu_gradients import Deconvnet, GuidedBackprop
 from benchmarks.rivals.shapiq_shapley import (
@@ -22,6 +23,14 @@ RIVALS: dict[str, Method] = {
         Callback("shapiq_svarm", "SVARM, shapiq", shapiq_svarm),
         Callback("proxyspex", "ProxySPEX, shapiq", proxyspex, proxyspex_least),
         Callback("captum_kernel_shap", "KernelSHAP, captum", captum_kernel_shap),
+        Callback("captum_llm_kernel_shap", "KernelSHAP, captum for LLMs", captum_llm_kernel_shap),
+        Callback(
+            "captum_llm_ablation",
+            "FeatureAblation, captum for LLMs",
+            captum_llm_ablation,
+            lambda d: d + 1,
+            lambda d: d + 1,
+        ),
         Callback("captum_shapley", "Shapley sampling, captum", captum_shapley, lambda d: d + 1),
     )
 }

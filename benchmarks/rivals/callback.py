@@ -32,12 +32,14 @@ class Callback(Method):
         title: see `Method`.
         function: the function.
         least: masks that it needs at least; by default the whole input and the empty one.
+        natural: masks that it scores, if their number cannot be chosen.
     """
 
     name: str
     title: str
     function: Callable[..., Attribution]
     least: Callable[[int], int] = lambda d: 2
+    natural: Callable[[int], int | None] = lambda d: None
 
     quantity = "Shapley value"
 
@@ -50,3 +52,7 @@ class Callback(Method):
     def least_masks(self, n_features: int) -> int:
         """See `Method.least_masks`."""
         return self.least(n_features)
+
+    def natural_masks(self, n_features: int) -> int | None:
+        """See `Method.natural_masks`."""
+        return self.natural(n_features)

@@ -32,9 +32,11 @@ from pyarrow import parquet
 from rich.console import Console
 
 from tests.corpus.samples import tiny_model
+from tests.prompts import tiny
 from textsobol import (
     ImageExplainer,
     ImageExplanation,
+    Prompt,
     Sobol,
     TextExplainer,
     TextExplanation,
@@ -270,12 +272,19 @@ def segmented() -> ImageExplanation:
     )
 
 
+def answered() -> TextExplanation:
+    prompt = Prompt("{hint} Review: {text}", parts={"hint": "Short."}, features="parts")
+    explainer = TextExplainer(tiny.model(), tiny.tokenizer(), prompt=prompt)
+    return explainer("A film", target=" good film")
+
+
 TEXTS: dict[str, Callable[[], TextExplanation]] = {
     "sobol": explained,
     "occlusion": lambda: explained("occlusion"),
     "model": lambda: TextExplainer()("A gripping film, ruined by its dull ending.", budget=6),
     "pair": pair,
     "contrast": three_topics,
+    "answer": answered,
 }
 PICTURES: dict[str, Callable[[], ImageExplanation]] = {"grid": pictured, "segments": segmented}
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
-from tests.text.tiny import CORPUS, tokenizer
+from tests.text.tiny import CORPUS, FAMILIES
 from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.methods import GateGradients
 
@@ -24,7 +24,7 @@ def explainer() -> TextExplainer:
 
 
 def _make_model(**more: Any) -> tuple[Any, Any]:
-    tok = tokenizer()
+    tok = FAMILIES["wordpiece uncased"]()  # its own: it is changed
     tok.model_max_length = 400
     torch.manual_seed(3)
     config = BertConfig(

@@ -230,7 +230,7 @@ def test_an_unknown_label_among_numbers_gets_a_hint() -> None:
     [
         (
             "GPT2LMHeadModel",
-            "GPT2LMHeadModel writes text; .*SequenceClass.*prompts .* not supported",
+            "GPT2LMHeadModel writes text; .*SequenceClass.*prompt=textsobol.Prompt",
         ),
         (
             "GPT2Model",

@@ -15,6 +15,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from textsobol.metrics.agreement import rank_correlation
 from textsobol.render import view
+from textsobol.render.answer_table import make_answer_table
 
 if TYPE_CHECKING:
     from textsobol.text.explanation import TextExplanation
@@ -164,6 +165,7 @@ def _make_card(explanation: TextExplanation, name: str, highest: float) -> dict[
             for own in explanation.top(_TABLE)
         ],
         "sentences": view.make_sentences(explanation),
+        "answer": make_answer_table(explanation),
         "footer": list_facts(explanation),
     }
 
@@ -188,6 +190,8 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("windows run", cost.get("windows")),
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
+        ("tokens", cost.get("tokens")),
+        ("tokens not run twice", f"{cost['shared']:.0%}" if "shared" in cost else None),
         ("base masks", settings.get("base_masks") or None),
         ("base masks for leading words", settings.get("leader_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),

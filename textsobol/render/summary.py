@@ -137,7 +137,7 @@ def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | N
     n_gone = sum(len(step.words) for step in path.steps[: path.steps.index(lowest) + 1])
     gone = "1 word" if n_gone == 1 else f"{n_gone} words"
     left = f"{one_line(label)} {format_probability(lowest.probabilities[label])}"
-    if len(explanation.probabilities) == 1:
+    if len(explanation.probabilities) == 1 or explanation.answer is not None:
         return f"without {gone}: {left}"
     if explanation.is_exact:
         return f"no deletion changes the prediction; without {gone} still {left}"

@@ -15,7 +15,7 @@ from rich.text import Text
 from textsobol.render.colours import AGAINST, FOR
 from textsobol.render.printable import one_line, replace_controls
 from textsobol.render.summary import describe_flip_set, describe_screening, summarise
-from textsobol.render.view import find_highest, is_signed, name_method, name_unit
+from textsobol.render.view import find_highest, is_signed, name_method, name_unit, rank_labels
 from textsobol.sobol.arrays import Floats
 from textsobol.text.records import format_signed
 
@@ -192,7 +192,7 @@ def _describe_pairs(explanation: TextExplanation) -> list[str]:
 
 
 def _make_headline(explanation: TextExplanation | ImageExplanation, noun: str = "words") -> Text:
-    ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
+    ranked = rank_labels(explanation)
     values = ", ".join(f"{one_line(label)} {value:.3f}" for label, value in ranked[:5])
     values += ", ..." if len(ranked) > 5 else ""
     line = Text(one_line(explanation.prediction), style="bold")

@@ -18,12 +18,15 @@ from textsobol.sobol.arrays import Floats
 from textsobol.text import records
 
 if TYPE_CHECKING:
+    from textsobol.image.explanation import ImageExplanation
     from textsobol.text.explanation import TextExplanation
     from textsobol.text.records import Measures, Path, Word
 
 # What the measures mean; "own score" is for scores that are not shares of the variation.
 MEASURE_NOTES = {**MEASURES, "own score": "the method's own score, on its own scale"}
-_UNITS = {"logit": "log-odds", "probability": "probability"}
+_UNITS = {
+    "logit": "log-odds", "probability": "probability", "log-probability": "log-probability",
+}  # fmt: skip
 _WORD = "\u2068{}\u2069"  # `replace_controls` removes these two from every text
 
 # The order that numbers.js expects.
@@ -48,12 +51,14 @@ class Piece:
         kind: ``for`` or ``against`` the label, ``share`` if scores have no direction, or empty if
             the word hardly matters.
         opacity: of its colour, 0 to 1.
+        name: of a part of a prompt; else empty.
     """
 
     text: str
     status: str | None = None
     kind: str = ""
     opacity: float = 0.0
+    name: str = ""
 
 
 def cut_texts(explanation: TextExplanation, highest: float | None = None) -> list[list[Piece]]:
@@ -82,7 +87,8 @@ def _cut(explanation: TextExplanation, part: int, highest: float) -> Iterator[Pi
         opacity = (abs(score) / highest) ** power if highest > 0 else 0.0
         direction = ("for" if score > 0 else "against") if is_signed(explanation) else "share"
         kind = direction if opacity >= 0.1 else ""
-        yield Piece("".join(characters[word.start : word.end]), word.status, kind, opacity)
+        shown = "".join(characters[word.start : word.end])
+        yield Piece(shown, word.status, kind, opacity, clean(word.name))
         done = word.end
     if done < len(characters):
         yield Piece("".join(characters[done:]))
@@ -123,6 +129,13 @@ def is_share(explanation: TextExplanation) -> bool:
     """Whether scores are shares of the variance: the total index of every word is known."""
     scored = (word for word in explanation.words if word.status == "scored")
     return not any(math.isnan(explanation.score_of(word).total) for word in scored)
+
+
+def rank_labels(explanation: TextExplanation | ImageExplanation) -> list[tuple[str, float]]:
+    """Labels with their probabilities, the likeliest first; an answer, then its parts in order."""
+    ranked = list(explanation.probabilities.items())
+    is_answer = "answer" in explanation.settings
+    return ranked if is_answer else sorted(ranked, key=lambda item: -item[1])
 
 
 def is_contrast(explanation: TextExplanation) -> bool:
@@ -225,7 +238,7 @@ def make_page_data(explanation: TextExplanation, most_labels: int | None = None)
         explanation: what to display.
         most_labels: how many of the likeliest labels get numbers; by default all.
     """
-    ranked = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
+    ranked = rank_labels(explanation)
     likeliest = [label for label, _ in ranked if label in explanation.targets][:most_labels]
     if explanation.target not in likeliest:
         likeliest.append(explanation.target)

@@ -116,7 +116,7 @@ class LogitRunner:
 
     def _choose_batch_tokens(self) -> int:
         device = next(self._model.parameters()).device.type
-        return _choose_batch_tokens(self._model, device)
+        return choose_batch_tokens(self._model, device)
 
     @contextmanager
     def _inference(self) -> Iterator[None]:
@@ -135,7 +135,7 @@ class LogitRunner:
         return np.asarray(logits.float().cpu().numpy(), dtype=float)
 
 
-def _choose_batch_tokens(model: Any, device: str) -> int:
+def choose_batch_tokens(model: Any, device: str) -> int:
     """Much work at a time on an accelerator, what the caches hold on a CPU.
 
     The fewer parameters a model has besides its embeddings, the more tokens make the same work.

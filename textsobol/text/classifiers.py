@@ -38,6 +38,8 @@ class Prepared:
         engine: runs the model.
         cost: what was forwarded.
         reference: runs the model as given, if ``engine`` runs a copy in another dtype.
+        answer: the answer of a language model that is explained: the first output is its, and the
+            others are of parts of it. ``None`` for labels.
     """
 
     inputs: Callable[[Array], Sequence[Any]]
@@ -45,6 +47,7 @@ class Prepared:
     engine: Engine
     cost: Cost = field(default_factory=Cost)
     reference: Engine | None = None
+    answer: str | None = None
 
 
 class Classifier(Protocol):

@@ -71,14 +71,15 @@ def weigh_punctuation(
     How far words move the score is the sum of their absolute effects; punctuation, the change when
     all of it is left out of the whole text: one more forward pass, if the budget has one left.
     """
-    bare = model.without_punctuation()
-    if found.indices is None or bare is None or not model.ledger.has_room:
+    marks = model.find_punctuation()
+    if found.indices is None or not any(marks) or not model.ledger.has_room:
         return {}
     column = model.labels.index(target)
     effects = found.indices.effect.reshape(len(found.indices.effect), -1)[:, column]
     by_words = float(np.abs(effects).sum())
     score = float(model.score_masks(model.problem().whole)[0, column])
-    outputs = yield Ask(bare, np.ones((1, bare.n_features), dtype=bool))
+    bare = model.with_features(marks)
+    outputs = yield Ask(bare, np.zeros((1, bare.n_features), dtype=bool))
     rest = float(model.to_scores(outputs)[0, column])
     moved = score - rest
     if abs(moved) <= by_words + _NO_CHANGE * max(1.0, abs(score), abs(rest)):

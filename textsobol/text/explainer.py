@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textsobol.driver import run, stream
 from textsobol.estimate import Estimate
@@ -16,6 +16,9 @@ from textsobol.methods import Attribution, Method, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
 from textsobol.progress import Expect, LateProgress
+from textsobol.prompts.classifier import PromptClassifier
+from textsobol.prompts.loading import as_prompt_classifier
+from textsobol.prompts.prompt import Prompt
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
@@ -55,6 +58,9 @@ class TextExplainer:
             model: see `textsobol.endpoint` and `textsobol.remote`. It is never changed. By
             default, the bundled classifier of film reviews.
         tokenizer: the model's tokenizer, if ``model`` is a model.
+        prompt: makes a language model a classifier, or explains its answers; see
+            `textsobol.Prompt`. The model is then one that writes text: a causal one, or one with an
+            encoder and a decoder.
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
@@ -102,6 +108,7 @@ class TextExplainer:
         model: Any = None,
         tokenizer: Any = None,
         *,
+        prompt: Prompt | None = None,
         label_names: Sequence[str] | None = None,
         candidate_labels: Sequence[str] | None = None,
         unit: Any = "word",
@@ -120,18 +127,26 @@ class TextExplainer:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch_texts < 1 or (batch_tokens is not None and batch_tokens < 1):
             raise ValueError("batch_tokens and batch_texts must be at least 1")
-        self._classifier: Classifier = as_classifier(
-            model,
-            tokenizer,
-            label_names=label_names,
-            candidate_labels=candidate_labels,
-            batch_tokens=batch_tokens,
-            batch_texts=batch_texts,
-            token_path=_token_path,
-            trust_remote_code=trust_remote_code,
-            score=score,
-            dtype=dtype,
-        )
+        options: dict[str, Any] = {
+            "batch_tokens": batch_tokens, "trust_remote_code": trust_remote_code, "dtype": dtype,
+        }  # fmt: skip
+        self._classifier: Classifier
+        if prompt is None:
+            self._classifier = as_classifier(
+                model, tokenizer, label_names=label_names, candidate_labels=candidate_labels,
+                batch_texts=batch_texts, token_path=_token_path, score=score, **options,
+            )  # fmt: skip
+        else:
+            if label_names is not None or candidate_labels is not None:
+                raise ValueError("the labels of a prompt are those of its answers")
+            if read_long(long) is not None:
+                raise ValueError(
+                    "windows cannot slide over a prompt, whose model sees all of it or nothing: "
+                    "shorten the text, or give a model with a larger window"
+                )
+            # It becomes a classifier with every text; see `_mask`.
+            asked = as_prompt_classifier(model, tokenizer, prompt, **options)
+            self._classifier = cast(Classifier, asked)
         self._given = describe_given(model)
         self._segment = get_segmenter(unit, self._classifier.tokenizer)
         self._unit = describe_unit(unit)
@@ -180,9 +195,12 @@ class TextExplainer:
 
         Args:
             text: the text, or a pair of texts.
-            target: the label that is explained; by default the likeliest of ``targets``.
+            target: the label that is explained; by default the likeliest of ``targets``. With a
+                prompt, anything but a label is an answer whose log-probability is explained; if the
+                prompt has no labels, by default the model's own answer.
             targets: labels to analyse, or how many of the likeliest besides ``target``; by default
-                all. They share the forward passes.
+                all. They share the forward passes. Of an answer, phrases to analyse besides it; by
+                default its tokens.
             method: the name of an attribution method, or a method with options, such as
                 ``Sobol(keep=0.9)``; see `textsobol.methods`.
             budget: forward passes allowed; see `default_budget`.
@@ -250,7 +268,7 @@ class TextExplainer:
         """
         start = time.perf_counter()
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
-        own = self._mask(text)
+        own = self._mask(text, target, targets)
         task = yield from begin(own, method, budget=budget, target=target, targets=targets)
         model, target, budget = task.model, task.target, task.budget
         notes = self._note(model)
@@ -283,11 +301,24 @@ class TextExplainer:
             ),
         }  # fmt: skip
 
-    def _mask(self, text: Text) -> MaskedTextModel:
+    def _mask(
+        self,
+        text: Text,
+        target: str | None = None,
+        targets: Sequence[str] | int | None = None,
+    ) -> MaskedTextModel:
         text, texts = checked_texts(text)
-        spans = find_spans(self._segment, texts, self._classifier.tokenizer)
-        classifier = with_windows(self._classifier, self._windows, texts, spans)
-        words, cuts = find_visible_words(classifier, self._ignored, texts, spans)
+        classifier = self._classifier
+        if isinstance(classifier, PromptClassifier):
+            asked = classifier.ask(text, self._segment, target, targets)
+            text = asked.shown
+            spans = find_spans(asked.segment, [text], asked.tokenizer)
+            words, cuts = find_visible_words(asked, self._ignored, [text], spans)
+            words, classifier = asked.name_words(words), asked
+        else:
+            spans = find_spans(self._segment, texts, classifier.tokenizer)
+            classifier = with_windows(classifier, self._windows, texts, spans)
+            words, cuts = find_visible_words(classifier, self._ignored, texts, spans)
         return MaskedTextModel(
             classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
         )
@@ -341,12 +372,15 @@ class TextExplainer:
             7
         """
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
-        steps = begin(self._mask(text), method, budget=budget, target=target, targets=targets)
+        steps = begin(
+            self._mask(text, target, targets), method, budget=budget, target=target, targets=targets
+        )
         return estimate_cost(run(steps), seed)
 
     def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
         """The masked model of a text, for metrics."""
-        return run(self._mask(text).predict(targets))
+        model = self._mask(text, None, targets)
+        return run(model.predict(None if model.answer is not None else targets))
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
         """Explain texts one by one, lazily; an error names the text's number."""
@@ -361,6 +395,10 @@ class TextExplainer:
 
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
-        hint = {"hint": NAME_LABELS} if is_numbered else {}
-        own = {**self.settings, **model.details, "labels": list(model.labels)}
-        return {**own, **hint, "versions": versions()}
+        made: dict[str, Any] = {"hint": NAME_LABELS} if is_numbered else {}
+        if model.answer is not None and self._score != "probability":
+            made["score"] = "log-probability"
+        return {
+            **self.settings, **model.details, "labels": list(model.labels), **made,
+            "versions": versions(),
+        }  # fmt: skip

@@ -66,8 +66,15 @@ class TextExplanation:
 
     @property
     def prediction(self) -> str:
-        """The label with the highest probability."""
+        """The label with the highest probability, or the answer that is explained."""
+        if self.answer is not None:
+            return self.answer
         return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of a language model that is explained; the other targets are parts of it."""
+        return self.settings.get("answer")
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -132,7 +139,7 @@ class TextExplanation:
         passes = self.advised[self.target]
         if passes is None:
             return "which words are the strongest is too close to call, even with many more passes"
-        if self.settings["estimator"] == "gates":
+        if self.settings.get("estimator") == "gates":
             return "which words are the strongest is not settled yet: method='sobol' measures it"
         how = f"budget={passes}" + ("" if "precision" in self.settings else ", or precision=0.95")
         return (

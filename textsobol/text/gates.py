@@ -23,7 +23,7 @@ import numpy as np
 
 from textsobol.inference import is_out_of_memory
 from textsobol.sobol.arrays import Floats, Integers
-from textsobol.text.batches import _choose_batch_tokens
+from textsobol.text.batches import choose_batch_tokens
 from textsobol.text.classifiers import HuggingFaceClassifier
 from textsobol.text.embeddings import encode_whole
 from textsobol.text.gate_ways import choose_dtype, find_way, run_gated
@@ -63,7 +63,7 @@ class GatedText:
             self.device = self._ids.device
             self._owners = torch.tensor(owners, device=self.device)
         self.dtype = choose_dtype(self._model)
-        self.batch_tokens = classifier.batch_tokens or _choose_batch_tokens(
+        self.batch_tokens = classifier.batch_tokens or choose_batch_tokens(
             self._model, self.device.type
         )
 

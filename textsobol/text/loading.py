@@ -1,7 +1,7 @@
 """From a pipeline, a model, a path or a function to a classifier."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -108,7 +108,7 @@ def _from_own_steps(pipe: Any) -> NamedFunction:
     asked = pipe._postprocess_params.get("function_to_apply")
     is_probability = _get_activation(pipe.model, asked) != "none"
     returns = "probabilities" if is_probability else "scores"
-    return NamedFunction(partial(_call_pipeline, pipe), _get_name(pipe.model), None, returns)
+    return NamedFunction(partial(_call_pipeline, pipe), get_name(pipe.model), None, returns)
 
 
 def _call_pipeline(pipe: Any, texts: list[Text]) -> Any:
@@ -129,9 +129,9 @@ def _from_session(
         raise ValueError("a model needs its tokenizer: TextExplainer(model, tokenizer)")
     # What is known only of a session is that it gives logits.
     activation = _get_activation(given, asked) if hasattr(given, "config") else "softmax"
-    limits = [session.width, limit, _count_positions(given) if hasattr(given, "config") else None]
+    limits = [session.width, limit, count_positions(given) if hasattr(given, "config") else None]
     return SessionClassifier(
-        session, tokenizer, activation, _find_limit(tokenizer, *limits), **options
+        session, tokenizer, activation, find_limit(tokenizer, *limits), **options
     )
 
 
@@ -142,25 +142,48 @@ def load_model(
 
     Code that comes with a model is run only with ``trust_remote_code=True``.
     """
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
     import textsobol.models.bilstm  # noqa: F401  (registers the bundled model)
 
-    path = str(BUNDLED if path is None else path)
+    def choose(config: Any) -> Any:
+        from transformers import AutoModelForSequenceClassification
+
+        return AutoModelForSequenceClassification
+
+    path = BUNDLED if path is None else path
+    return load_pretrained(path, "text classifier", choose, trust_remote_code=trust_remote_code)
+
+
+def load_pretrained(
+    path: str | PathLike[str],
+    kind: str,
+    choose: Callable[[Any], Any],
+    *,
+    trust_remote_code: bool,
+) -> tuple[Any, Any]:
+    """A model of some kind and its tokenizer.
+
+    Args:
+        path: a directory, or an id on the hub.
+        kind: what it must be, for errors.
+        choose: from the model's configuration to the class of transformers that loads it.
+        trust_remote_code: whether code that comes with the model may be run.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    path = str(path)
     if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
-        raise ValueError(f"cannot load a text classifier from {path!r}: there is no such directory")
+        raise ValueError(f"cannot load a {kind} from {path!r}: there is no such directory")
     if Path(path).is_dir() and not (Path(path) / "config.json").exists():
         raise ValueError(
-            f"cannot load a text classifier from {path!r}: it holds no config.json. Give a "
+            f"cannot load a {kind} from {path!r}: it holds no config.json. Give a "
             f"directory written by save_pretrained, or the id of a model on the hub"
         )
     try:
         trusted = {"trust_remote_code": trust_remote_code}  # unset, transformers would ask
         tokenizer = AutoTokenizer.from_pretrained(path, **trusted)
+        maker = choose(AutoConfig.from_pretrained(path, **trusted))
         with _hide_bar() if Path(path).is_dir() else nullcontext():  # a download keeps its bar
-            model, info = AutoModelForSequenceClassification.from_pretrained(
-                path, output_loading_info=True, **trusted
-            )
+            model, info = maker.from_pretrained(path, output_loading_info=True, **trusted)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         if "trust_remote_code" in str(error):
@@ -169,17 +192,17 @@ def load_model(
                 f"give trust_remote_code=True (--trust-remote-code)"
             ) from error
         raise ValueError(
-            f"cannot load a text classifier from {path!r}: {reason} Give a directory written by "
+            f"cannot load a {kind} from {path!r}: {reason} Give a directory written by "
             f"save_pretrained, or the id of a model on the hub"
         ) from error
     missing = sorted(info["missing_keys"])
     if missing:
         trained = str(next(iter(getattr(model.config, "architectures", None) or ()), ""))
-        advice = explain_architecture(trained)
+        advice = explain_architecture(trained) if kind == "text classifier" else None
         raise ValueError(
-            f"{path!r} is not a trained text classifier: it has no weights for "
+            f"{path!r} is not a trained {kind}: it has no weights for "
             f"{', '.join(missing[:4])}; "
-            + (f"its {trained} {advice}" if advice else "give one that was trained to classify")
+            + (f"its {trained} {advice}" if advice else "give one that was trained")
         )
     return model, tokenizer
 
@@ -249,22 +272,22 @@ def _from_pipeline_or_model(
 def _from_model(
     model: Any, tokenizer: Any, activation: str, limit: int | None, options: dict[str, Any]
 ) -> HuggingFaceClassifier:
-    most = _find_limit(tokenizer, _count_positions(model), limit)
+    most = find_limit(tokenizer, count_positions(model), limit)
     if options.get("dtype") is not None:
         warn_if_slow(model, options["dtype"])
     if options.get("label_names") is not None:
         names = getattr(model.config, "id2label", None) or {}
         rename_labels([str(names.get(k, k)) for k in sorted(names)], options["label_names"])
-    return HuggingFaceClassifier(model, tokenizer, activation, _get_name(model), most, **options)
+    return HuggingFaceClassifier(model, tokenizer, activation, get_name(model), most, **options)
 
 
-def _find_limit(tokenizer: Any, *limits: int | None) -> int | None:
+def find_limit(tokenizer: Any, *limits: int | None) -> int | None:
     """The most tokens of a text: the smallest limit that is known."""
     every = (tokenizer.model_max_length, *limits)
     return min((each for each in every if each is not None and each < _NO_LIMIT), default=None)
 
 
-def _count_positions(model: Any) -> int | None:
+def count_positions(model: Any) -> int | None:
     """Number of tokens that the model has positions for."""
     positions = getattr(model.config, "max_position_embeddings", None)
     if not isinstance(positions, int) or positions <= 0:
@@ -309,6 +332,7 @@ def _from_zero_shot(
     )
 
 
-def _get_name(model: Any) -> str:
+def get_name(model: Any) -> str:
+    """The name of a model of transformers: the end of its path or hub id, or its class."""
     path = str(getattr(model.config, "_name_or_path", "") or "")
     return path.rstrip("/").rsplit("/", 1)[-1] or type(model).__name__

@@ -16,6 +16,7 @@ from textsobol.ledger import Ledger
 from textsobol.masked_model import MaskedClassifier
 from textsobol.methods.contract import Decision, Differentiable
 from textsobol.outputs import compute_score_tensor, compute_scores
+from textsobol.prompts.classifier import AskedPrompt
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.steps import Engine
 from textsobol.text.classifiers import Classifier, HuggingFaceClassifier, Prepared
@@ -28,7 +29,7 @@ from textsobol.text.records import Word
 from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
-from textsobol.text.words import add_punctuation, find_paragraphs, find_sentences
+from textsobol.text.words import Span, add_punctuation, find_paragraphs, find_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,6 +71,7 @@ class MaskedTextModel(MaskedClassifier):
         self._classifier = classifier
         self._perturbation = perturbation
         self._prepared = self.prepare()
+        self.is_answer = self._prepared.answer is not None
         super().__init__(
             len(self.scored),
             activation=classifier.activation,
@@ -93,14 +95,19 @@ class MaskedTextModel(MaskedClassifier):
         return isinstance(self._classifier, RemoteClassifier)
 
     @property
-    def details(self) -> dict[str, Any]:
-        """What an explanation records of the classifier."""
-        return self._classifier.details
-
-    @property
     def engine(self) -> Engine:
         """Runs the model; the same for all texts of a classifier."""
         return self._prepared.engine
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of a language model that is explained, or ``None`` for labels."""
+        return self._prepared.answer
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What an explanation records of the classifier and this text."""
+        return self._classifier.details
 
     def inputs(self, masks: Array) -> Sequence[Any]:
         """Masked texts, or their tokens."""
@@ -110,26 +117,32 @@ class MaskedTextModel(MaskedClassifier):
         """Different masks can give the same text: without either "very" of "very very good"."""
         return [self._prepared.key(each) for each in given]
 
-    def without_punctuation(self) -> Self | None:
-        """A copy for the texts without the marks that are in no word; ``None`` if there are none.
-
-        Its texts are one feature each. Both share the cost.
-        """
-        texts = []
+    def find_punctuation(self) -> list[list[Span]]:
+        """The punctuation marks of each text that are in no word; none of a prompt."""
+        if isinstance(self._classifier, AskedPrompt):  # marks there belong to its wording
+            return []
+        found = []
         for part, text in enumerate(self._seen):
             own = [(word.start, min(word.end, len(text))) for word in self.words
                    if word.part == part and word.start < len(text)]  # fmt: skip
             words = set(own)
-            marks = [span for span in add_punctuation(text, own) if span not in words]
-            texts += MaskedText(text, marks).render(np.zeros((1, len(marks)), dtype=bool))
-        if texts == self._seen:
-            return None
+            found.append([span for span in add_punctuation(text, own) if span not in words])
+        return found
+
+    def with_features(self, spans: Sequence[Sequence[Span]]) -> Self:
+        """A copy whose features are other spans of each text; both share the cost."""
         other = copy(self)
-        other._seen, other._spans = texts, [[(0, len(text))] * bool(text) for text in texts]
-        other.n_features = sum(map(len, other._spans))
+        other._spans = [list(own) for own in spans]
+        other.n_features = sum(map(len, spans))
         other.ledger = Ledger(cost=self.cost)
-        prepared = self._classifier.prepare(texts, other._spans, self._perturbation)
-        other._prepared = replace(prepared, engine=self.engine, cost=self.cost)
+        given = self._seen, spans, self._perturbation
+        if isinstance(self._classifier, HuggingFaceClassifier):
+            # Pieces of tokens pay off with many rows only; of these features few are made.
+            make_rows = replace(self._classifier, token_path=False).make_rows(*given)
+            other._prepared = replace(self._prepared, inputs=make_rows)
+        else:
+            inputs = self._classifier.prepare(*given).inputs
+            other._prepared = replace(self._prepared, inputs=inputs)
         return other
 
     def measure_precision(self) -> float | None:

@@ -18,7 +18,9 @@ _OTHER_PIPELINE = re.compile(
 _FINE_TUNE = (
     "load it with AutoModelForSequenceClassification, and fine-tune the head that this adds"
 )
-_PROMPTS = "prompts as classifiers are not supported yet"
+_PROMPTS = (
+    "to classify by a prompt, give TextExplainer(model, tokenizer, prompt=textsobol.Prompt(...))"
+)
 
 
 def check_classifier(model: Any) -> None:

@@ -87,6 +87,7 @@ class Word:
             their measures are those of the group.
         screened_out: whether the word was not flipped, because gate gradients said that it hardly
             matters: its measures are predictions.
+        name: of a part of a prompt, such as "document 2"; else empty.
     """
 
     text: str
@@ -97,6 +98,7 @@ class Word:
     part: int = 0
     shared_by: int = 1
     screened_out: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,18 +286,19 @@ def format_probability(value: float) -> str:
 
 
 def name_words(words: Sequence[Word]) -> list[str]:
-    """All words as written; repeated ones with a number: "very (2)".
+    """All words as written, or by name; repeated ones with a number: "very (2)".
 
     Example:
         >>> name_words([Word("very", 0, 4), Word("very", 5, 9), Word("good", 10, 14)])
         ['very (1)', 'very (2)', 'good']
     """
-    count = Counter(word.text for word in words)
+    texts = [word.name or word.text for word in words]
+    count = Counter(texts)
     seen: Counter[str] = Counter()
     names = []
-    for word in words:
-        seen[word.text] += 1
-        names.append(f"{word.text} ({seen[word.text]})" if count[word.text] > 1 else word.text)
+    for text in texts:
+        seen[text] += 1
+        names.append(f"{text} ({seen[text]})" if count[text] > 1 else text)
     return names
 
 

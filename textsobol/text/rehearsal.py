@@ -25,6 +25,7 @@ from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.task import Task
 from textsobol.text.tokens import Row
 from textsobol.text.windowed import WindowRunner
+from textsobol.text.words import Span
 
 _MOST_CELLS = 2**25  # masks times words that are rehearsed
 _SAMPLE = 64  # random masks that stand for more
@@ -82,9 +83,9 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of random scores
         found = run(task.method.attribute(problem, budget=task.n_masks, seed=seed))
-    bare = model.without_punctuation()
-    if found.indices is not None and bare is not None and rehearsal.ledger.has_room:
-        rehearsal.score_once(bare)
+    marks = model.find_punctuation()
+    if found.indices is not None and any(marks) and rehearsal.ledger.has_room:
+        rehearsal.score_without(marks)
     return rehearsal
 
 
@@ -151,12 +152,13 @@ class Rehearsal:
         self._masks.append(np.packbits(masks, axis=1))
         return self._prepared.inputs(masks)
 
-    def score_once(self, other: MaskedTextModel) -> None:
-        """Count a forward pass of another text; see `textsobol.text.doubts.weigh_punctuation`."""
+    def score_without(self, spans: Sequence[Sequence[Span]]) -> None:
+        """Count the forward pass of `textsobol.text.doubts.weigh_punctuation`."""
+        text = self._model.with_features(spans)
         apart = copy(self)
-        apart._prepared, apart.n_features, apart._masks = other.prepare(), other.n_features, []
+        apart._prepared, apart.n_features, apart._masks = text.prepare(), text.n_features, []
         apart.ledger = Ledger(cost=self.ledger.cost)
-        run(_ask(apart, np.ones((1, other.n_features), dtype=bool)))
+        run(_ask(apart, np.zeros((1, text.n_features), dtype=bool)))
 
     def keys(self, given: Sequence[Any], mask_keys: Sequence[bytes]) -> Sequence[Hashable]:
         """See `MaskedTextModel`."""

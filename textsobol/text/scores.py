@@ -200,7 +200,7 @@ def _name_features(
 def _predict(model: MaskedTextModel, mask: Array) -> tuple[Mapping[str, float], str]:
     """Probabilities and the likeliest label; a tie keeps the prediction for the whole text."""
     found = dict(zip(model.probabilities, model.predict_masks(mask[None])[0].tolist(), strict=True))
-    return found, max(found, key=lambda label: (found[label], label == model.prediction))
+    return found, model.choose_prediction(found)
 
 
 def count_masks(found: Attribution) -> dict[str, int]:

@@ -59,6 +59,8 @@ def begin(
     targets: Sequence[str] | int | None,
 ) -> Steps[Task]:
     """Classify the text; choose the labels and the budget."""
+    if model.answer is not None:  # it is the first label, and its parts are the others
+        target, targets = model.answer, None
     yield from model.predict(targets, target)
     target = choose_target(target, model.labels, model.probabilities)
     if method.kind == "search":  # takes far too long for several labels

@@ -47,7 +47,7 @@ class Card {
       this.all = !this.all;
       this.paint();
     });
-    this.names = namesOf(this.spans.map((span) => span.textContent));
+    this.names = namesOf(this.spans.map((span) => span.dataset.name || span.textContent));
     for (const members of explanation.groups) {
       if (members.length === 1) continue;
       const spans = members.map((place) => this.spans[explanation.scored[place]]);
