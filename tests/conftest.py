@@ -14,8 +14,9 @@ else:
     settings.load_profile("repeatable")
 
 _HERE = Path(__file__).parent
-# What takes long by its nature: whole benchmarks, examples, kills. Single tests mark themselves.
-_SLOW = ("benchmarks", "corpus", "test_examples.py")
+# What takes long by its nature: whole benchmarks, examples, pages, kills. Single tests mark
+# themselves.
+_SLOW = ("benchmarks", "corpus", "docs", "test_examples.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         place = item.path.relative_to(_HERE).as_posix()
         marks = {
-            "browser": not {"look", "visit"}.isdisjoint(getattr(item, "fixturenames", ())),
+            "browser": "browser" in getattr(item, "fixturenames", ()),
             "ray": place == "corpus/test_ray.py",
         }
         marks["slow"] = place.startswith(_SLOW) or any(marks.values())

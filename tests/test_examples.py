@@ -302,12 +302,12 @@ def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
 
 # The kernel warns that it talks over loopback without encryption.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
-def test_the_notebook(tmp_path: Path) -> None:
+def test_the_tour(tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     for needed in ("ipykernel", "matplotlib", "pandas"):
         pytest.importorskip(needed)
-    notebook = nbformat.read(HERE / "notebook.ipynb", as_version=4)
+    notebook = nbformat.read(HERE / "tour.ipynb", as_version=4)
     nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
     ).execute()
@@ -340,3 +340,13 @@ def test_the_notebook(tmp_path: Path) -> None:
     assert list(in_table) == ["A", "gripping", "beautifully", "acted", "film"]
     assert in_table == pytest.approx({word: whole[word] for word in in_table}, abs=6e-4)
     assert sum("image/png" in data for data in shown) == 1
+
+    told = "\n".join(printed)
+    assert "without bad, dull, nothing and wasted: POSITIVE 0.59" in told
+    whether = re.findall(r"^NEGATIVE (0\.\d\d)  (\w+)", told, re.MULTILINE)
+    assert [word for _, word in whether] == ["This", "Nothing"]
+    assert float(whether[0][0]) < float(whether[1][0])  # "nothing" makes it worse
+    agreement = dict(re.findall(r"correlation with (\w+): (-?\d\.\d\d)", told))
+    assert float(agreement["random"]) < 0.5 < float(agreement["occlusion"])
+    assert told.count("predicted NEGATIVE, true POSITIVE") == 2
+    assert (tmp_path / "report.html").exists()

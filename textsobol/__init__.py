@@ -6,7 +6,7 @@ The names below are loaded on first use, so that importing the package stays che
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AliasedDesignWarning",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from textsobol.errors import BlackBoxError, GatesError
+from textsobol.errors import BlackBoxError, GatesError, WrongScoresError
 from textsobol.ledger import Ledger, hash_masks
 from textsobol.steps import (
     Ask,
@@ -292,10 +292,9 @@ class _Pending:
                 raise
             raise named from error
         except Exception as error:
-            failure = BlackBoxError(
-                f"the classifier failed: {type(error).__name__}: {error}",
-                self._masks[self._fresh_places[0]],
-            )
+            is_told = isinstance(error, WrongScoresError)
+            said = "" if is_told else f"the classifier failed: {type(error).__name__}: "
+            failure = BlackBoxError(f"{said}{error}", self._masks[self._fresh_places[0]])
             raise self.model.name_error(failure) from error
         self._store(forwarded)
 

@@ -76,6 +76,10 @@ class BlackBoxError(TextsobolError, RuntimeError):
         self.mask = mask
 
 
+class WrongScoresError(ValueError):
+    """What a classifier did wrong, in full. The driver makes a `BlackBoxError` of it."""
+
+
 class GatesError(BlackBoxError):
     """The gradients of the model failed, or are not finite."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit, softmax
 
+from textsobol.errors import WrongScoresError
 from textsobol.sobol.arrays import Floats
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def copy_scores(returned: Any) -> Floats:
     """What a user's function returned, as a copy: the function may reuse its array.
 
     Raises:
-        TypeError: when it holds something else than real numbers.
+        WrongScoresError: when it holds complex numbers.
 
     Example:
         >>> copy_scores([1, True, 0.5])
@@ -34,7 +35,7 @@ def copy_scores(returned: Any) -> Floats:
             returned = returned.double()
         returned = returned.numpy()
     if np.iscomplexobj(returned):
-        raise TypeError("complex numbers are no scores")
+        raise WrongScoresError("the classifier returned complex numbers; scores must be real")
     return np.array(returned, dtype=float)
 
 
@@ -42,7 +43,7 @@ def to_log_odds(probabilities: Floats) -> Floats:
     """Log-odds of probabilities ``(rows, labels)``, so that ``sigmoid`` gives them back."""
     is_share = ((probabilities >= 0) & (probabilities <= 1)).all(axis=1)
     if not is_share.all():
-        raise ValueError(
+        raise WrongScoresError(
             f"the classifier returned {probabilities[np.argmin(is_share)]}, which are no "
             f"probabilities; leave out score=, and they are analysed as they are"
         )

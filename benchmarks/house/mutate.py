@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 MUTATED = Path("textsobol/sobol")
-_COPIED = ("benchmarks", "tests", "textsobol", "README.md", "pyproject.toml")
+_COPIED = ("benchmarks", "tests", "textsobol", "pyproject.toml")
 _PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "tests/sobol", "-p", "no:cacheprovider")
 _STAGES: tuple[tuple[str, ...], ...] = (("-m", "not slow"), ())  # quick tests first, then all
 # Exit codes of pytest: tests failed, or could not even be collected.

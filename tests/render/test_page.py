@@ -24,7 +24,7 @@ from tests.render.samples import (
     topics,
     word,
 )
-from textsobol import TextExplainer
+from textsobol import TextExplainer, __version__
 from textsobol.render.page import render_explanation, render_notebook
 from textsobol.render.summary import MEASURES, describe_flip_set, summarise
 
@@ -56,7 +56,14 @@ def test_the_text_stands_as_it_was_written(look: Look) -> None:
         for name, value in explanation.probabilities.items():
             assert f"{name}{value:.3f}" in labels
         footer = page.locator("footer").inner_text()
-        for fact in ("sentiment", "sobol", "flip", "budget 513", "seed 0", "textsobol 0.1.0"):
+        for fact in (
+            "sentiment",
+            "sobol",
+            "flip",
+            "budget 513",
+            "seed 0",
+            f"textsobol {__version__}",
+        ):
             assert fact in footer
 
 

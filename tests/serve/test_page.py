@@ -307,7 +307,7 @@ def test_a_corpus_is_browsed(visit: Visit, tmp_path: Path) -> None:
     with run_server(explainer(), corpus=tmp_path / "job") as running, visit(running) as page:
         page.locator("#corpus > summary").click()
         expect(page.locator("#corpus-count")).to_have_text("1 to 20 of 26")
-        page.get_by_role("button", name="After").click()
+        page.get_by_role("button", name="Next texts").click()
         expect(page.locator("#corpus-list li")).to_have_count(6)
         page.locator("#corpus-search").fill("AWFUL")
         expect(page.locator("#corpus-count")).to_have_text("1 to 1 of 1")

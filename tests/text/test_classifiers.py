@@ -146,18 +146,26 @@ def test_a_model_with_scores_that_are_not_finite_is_named() -> None:
 
 
 def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
-    with pytest.raises(BlackBoxError, match="returned 1 scores for"):
+    with pytest.raises(
+        BlackBoxError, match=r"^the classifier returned \[nan\] for the text .*finite$"
+    ):
+        TextExplainer(lambda texts: [float("nan")] * len(texts))(TEXT)
+    with pytest.raises(BlackBoxError, match=r"was given \d texts and returned scores of 1;"):
         TextExplainer(lambda texts: [0.5])("a good film", method=Sobol(base_masks=4))
     with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
         TextExplainer(lambda texts: np.zeros((len(texts), 2)), label_names=["a", "b", "c"])(
             "good", method=Sobol(base_masks=1)
         )
-    with pytest.raises(BlackBoxError, match="returned str; it must return scores"):
+    with pytest.raises(
+        BlackBoxError, match="of type str that is no array of numbers; it must return scores"
+    ):
         TextExplainer(lambda texts: "positive")("good film", method=Sobol(base_masks=1))
 
 
 def test_what_cannot_be_explained_is_named() -> None:
-    with pytest.raises(TypeError, match="cannot explain a int; give a text-classification"):
+    with pytest.raises(
+        TypeError, match="cannot explain an object of type int; give a text-classification"
+    ):
         TextExplainer(3)
     with pytest.raises(ValueError, match="a model needs its tokenizer"):
         TextExplainer(counting_bert(tokenizer()))

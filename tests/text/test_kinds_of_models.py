@@ -143,7 +143,7 @@ def test_numbers_in_a_functions_answers_can_be_named() -> None:
     explanation = TextExplainer(frame, label_names=["none", "good"])(TEXT, method=SMALL)
     assert explanation.probabilities == pytest.approx({"none": 0.0, "good": 0.9})
     names = [f"name {k}" for k in range(12)]
-    with pytest.warns(UserWarning, match="same for every"):
+    with pytest.warns(UserWarning, match="is the same whatever"):
         twelve = TextExplainer(answers, label_names=names)(TEXT, method=SMALL)
     assert twelve.probabilities == pytest.approx({f"name {k}": float(k) for k in range(12)})
 

@@ -72,8 +72,8 @@ Target = Annotated[
 DtypeOption = Annotated[
     Dtype | None,
     typer.Option(
-        help="Make passes by a copy of the model in this dtype: bfloat16 is up to twice as fast on "
-        "a CPU that has it. The last line of explain says how far its log-odds are off.",
+        help="Make forward passes by a copy of the model in this dtype: bfloat16 is up to twice as "
+        "fast on a CPU that has it. The last line of explain says how far its log-odds are off.",
         show_default="the model's own",
     ),
 ]
@@ -119,7 +119,8 @@ class ModelOptions:
     ignore: Annotated[
         str | None,
         typer.Option(
-            help="Words never left out: stopwords, or a list with commas.", show_default=False
+            help="Words that are never left out: stopwords, or a list with commas.",
+            show_default=False,
         ),
     ] = None
     long: LongOption = Long.outside
@@ -139,7 +140,11 @@ class ModelOptions:
         ),
     ] = None
     score: Annotated[
-        Score, typer.Option(help="What is analysed: the log-odds of a label or its probability.")
+        Score,
+        typer.Option(
+            help="What is analysed: log-odds of a label, its probability, or the output before "
+            "softmax."
+        ),
     ] = Score.logit
     dtype: DtypeOption = None
     trust_remote_code: Annotated[

@@ -26,7 +26,7 @@ def serve(
     ] = None,
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     host: Annotated[
-        str, typer.Option(help="Where to listen; other addresses than this one need --token.")
+        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
     ] = "127.0.0.1",
     token: Annotated[
         str | None,

@@ -42,7 +42,7 @@ class ExplainedTexts:
         manifest = files.read_manifest()
         if manifest is None:
             raise ValueError(
-                f"{directory} holds no explained texts; textsobol explain FILE --out {directory} "
+                f"{directory} holds no explained texts; textsobol corpus FILE --out {directory} "
                 f"writes them"
             )
         self.manifest = manifest

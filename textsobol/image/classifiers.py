@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textsobol.errors import WrongScoresError
 from textsobol.image.pictures import as_photo, as_tensor
 from textsobol.inference import in_evaluation, is_out_of_memory
 from textsobol.outputs import copy_scores, to_log_odds
@@ -101,7 +102,7 @@ class ImageFunction:
         returned = self.function(pictures.permute(0, 2, 3, 1).cpu().numpy())
         scores = copy_scores(returned)
         if scores.ndim not in (1, 2) or len(scores) != len(pictures):
-            raise ValueError(
+            raise WrongScoresError(
                 f"the classifier returned shape {scores.shape} for {len(pictures)} pictures; it "
                 f"must return (pictures,) or (pictures, labels)"
             )
@@ -147,8 +148,9 @@ def as_image_classifier(
         is_probability = score in ("logit", "probability")
         return ImageFunction(model, name, label_names, "sigmoid" if is_probability else "none")
     raise TypeError(
-        f"cannot explain a {type(model).__name__}; give an image-classification pipeline, a path "
-        f"or hub id, a torch module, or a function from a batch of pictures to scores"
+        f"cannot explain an object of type {type(model).__name__}; give an image-classification "
+        f"pipeline, a path or hub id, a torch module, or a function from a batch of pictures to "
+        f"scores"
     )
 
 

@@ -59,8 +59,8 @@ class Sobol(Method):
         stable_top: number of top features for ``precision``.
         path: also search for the words whose deletion changes the prediction soonest, with part of
             the budget.
-        gates: take derivatives with respect to gates where the model has them, to find the words
-            that can matter: only those are then flipped. Texts whose words can all be flipped are
+        gates: use gate gradients where the model has them, to find the words that can matter: only
+            those are then flipped. Texts whose words can all be flipped are
             analysed without.
 
     Example:

@@ -269,7 +269,7 @@ def warn_if_constant(
 ) -> None:
     """Warn if all scores are equal."""
     if not np.any(indices.variance) and not (found_path and found_path.order):
-        said = "the score is the same for every mask: all scores are 0"
+        said = "the score is the same whatever is left out, so all scores are 0"
         if is_grouped:
             said += (
                 "; words were masked as groups, and what cancels out within a group is missed. A "

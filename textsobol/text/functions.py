@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from textsobol.errors import WrongScoresError
 from textsobol.labels import are_numbers, rename_labels, sort_labels
 from textsobol.outputs import copy_scores, to_log_odds
 from textsobol.sobol.arrays import Array, Floats
@@ -86,17 +87,22 @@ class FunctionClassifier:
             returned = self._function(list(texts))
         except Exception as error:
             culprit = self._find_failing(texts)
-            raise RuntimeError(f"{type(error).__name__}: {error} (text: {culprit!r})") from error
+            raise WrongScoresError(
+                f"the classifier failed: {type(error).__name__}: {error} (text: {culprit!r})"
+            ) from error
         scores = self._read(returned)
         if len(scores) != len(texts):
-            raise ValueError(
-                f"the classifier returned {len(scores)} scores for {len(texts)} texts "
-                f"(first text: {texts[0]!r})"
+            raise WrongScoresError(
+                f"the classifier was given {len(texts)} texts and returned scores of "
+                f"{len(scores)}; it must score every text (first text: {texts[0]!r})"
             )
         is_finite = np.isfinite(scores).all(axis=1)
         if not is_finite.all():
             row = int(np.argmin(is_finite))
-            raise ValueError(f"the classifier returned {scores[row]} for the text {texts[row]!r}")
+            raise WrongScoresError(
+                f"the classifier returned {scores[row]} for the text {texts[row]!r}; scores must "
+                f"be finite"
+            )
         return to_log_odds(scores) if self._is_probability else scores
 
     def _find_failing(self, texts: list[Text]) -> Text:
@@ -122,13 +128,16 @@ class FunctionClassifier:
         columns = _read_columns(returned)
         try:
             scores = copy_scores(returned)
+        except WrongScoresError:
+            raise
         except (TypeError, ValueError):
             kind = type(returned).__name__
-            raise ValueError(
-                f"the classifier returned {kind}; {must}, or lists of label and score"
+            raise WrongScoresError(
+                f"the classifier returned a value of type {kind} that is no array of numbers; "
+                f"{must}, or lists of label and score"
             ) from None
         if scores.ndim not in (1, 2) or scores.size == 0:
-            raise ValueError(f"the classifier returned shape {scores.shape}; {must}")
+            raise WrongScoresError(f"the classifier returned shape {scores.shape}; {must}")
         scores = scores.reshape(len(scores), -1)
         if columns is None:
             return scores
@@ -146,11 +155,11 @@ class FunctionClassifier:
     def _match(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
         """The names in our order: that of earlier answers, of what was given, or ``order``."""
         if len(set(names)) < len(names):
-            raise ValueError(f"the classifier returned a label twice: {', '.join(names)}")
+            raise WrongScoresError(f"the classifier returned a label twice: {', '.join(names)}")
         if self._keys is None:
             self._keys = list(self._own or self._choose_order(names, order))
         if set(names) != set(self._keys):
-            raise ValueError(
+            raise WrongScoresError(
                 f"the classifier returned the labels {sorted(names)}, expected "
                 f"{sorted(self._keys)}; a pipeline must return all labels: top_k=None"
             )
@@ -193,7 +202,7 @@ def _by_label(answer: Any) -> dict[str, float]:
     pairs = [(one["label"], one["score"]) if isinstance(one, dict) else one for one in answer]
     names = [str(label) for label, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError(f"the classifier returned a label twice: {', '.join(names)}")
+        raise WrongScoresError(f"the classifier returned a label twice: {', '.join(names)}")
     return {name: float(score) for name, (_, score) in zip(names, pairs, strict=True)}
 
 

@@ -77,10 +77,10 @@ def as_classifier(
         function = NamedFunction(model, getattr(model, "__name__", type(model).__name__))
     if function is None:
         raise TypeError(
-            f"cannot explain a {type(model).__name__}; give a text-classification pipeline, a "
-            f"model and its tokenizer, a path or hub id, a model of scikit-learn, spaCy, Keras or "
-            f"SetFit, a function from a list of texts to scores, or any object with labels and "
-            f"predict(texts): see textsobol.TextModel"
+            f"cannot explain an object of type {type(model).__name__}; give a text-classification "
+            f"pipeline, a model and its tokenizer, a path or hub id, a model of scikit-learn, "
+            f"spaCy, Keras or SetFit, a function from a list of texts to scores, or any object "
+            f"with labels and predict(texts): see textsobol.TextModel"
         )
     return FunctionClassifier(_apply_score(function, score), label_names, batch_texts)
 
@@ -179,6 +179,11 @@ def load_pretrained(
     path = str(path)
     if path.startswith(("/", ".", "~")) and not Path(path).expanduser().is_dir():
         raise ValueError(f"cannot load a {kind} from {path!r}: there is no such directory")
+    if Path(path).is_dir() and not (Path(path) / "config.json").exists():
+        raise ValueError(
+            f"cannot load a {kind} from {path!r}: it holds no config.json. Give a "
+            f"directory written by save_pretrained, or the id of a model on the hub"
+        )
     try:
         trusted = {"trust_remote_code": trust_remote_code}  # unset, transformers would ask
         tokenizer = AutoTokenizer.from_pretrained(path, **trusted)
@@ -202,7 +207,8 @@ def load_pretrained(
         advice = explain_architecture(trained) if kind == "text classifier" else None
         raise ValueError(
             f"{path!r} is not a trained {kind}: it has no weights for "
-            f"{', '.join(missing[:4])}" + (f"; its {trained} {advice}" if advice else "")
+            f"{', '.join(missing[:4])}; "
+            + (f"its {trained} {advice}" if advice else "give one that was trained")
         )
     return model, tokenizer
 

@@ -51,7 +51,8 @@ def warn_if_slow(model: Any, dtype: str) -> None:
     features = _find_cpu_features()
     if features and not features & _FAST_WITH[dtype]:
         warn(
-            f"dtype={dtype!r} is slower than float32 on this CPU, which has no instructions for it",
+            f"dtype={dtype!r} is slower than float32 on this CPU, which has no instructions for "
+            f"it; leave dtype= out",
             SlowDtypeWarning,
         )
 
