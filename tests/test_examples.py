@@ -15,6 +15,7 @@ import pytest
 HERE = Path(__file__).parent.parent / "examples"
 WRITTEN = {
     "corpus": ["explained", "report.html", "reviews.csv", "words.csv"],
+    "prompt_documents": ["documents.html"],
     "highlight_html": ["review.html", "review.png"],
     "image": ["picture.png"],
     "ray_corpus": ["explained"],
@@ -215,6 +216,41 @@ def check_ray_corpus(printed: str, directory: Path) -> None:
     assert len(list((directory / "explained").glob("*.parquet"))) == 2
 
 
+def check_tiny_language_model(printed: str, _: Path) -> None:
+    assert printed.splitlines()[-1] == "Answer: It was shot in Lima"
+
+
+def check_prompt_sentiment(printed: str, _: Path) -> None:
+    assert re.match(r"positive\b.*\bpositive 0\.9", printed)
+    scores = read_scores(printed)
+    strongest = sorted(scores, key=lambda word: -abs(scores[word]))[:5]
+    assert {"dull", "gripping", "wonderful"} <= set(strongest)
+    assert scores["dull"] < -0.2
+    assert min(scores["gripping"], scores["wonderful"]) > 0.15
+    assert re.search(r"^Calibrated: positive 0\.9", printed, re.MULTILINE)
+
+
+def check_prompt_examples(printed: str, _: Path) -> None:
+    found = re.findall(r"^  example (\d) \((\w+)\) ([+-]\d\.\d{3})", printed, re.MULTILINE)
+    assert [(number, label) for number, label, _ in found] == [
+        ("1", "negative"), ("2", "positive"), ("3", "negative")
+    ]  # fmt: skip
+    # Each pushes to its own label.
+    assert all((float(effect) > 0.5) == (label == "negative") for _, label, effect in found)
+    assert all(abs(float(effect)) > 0.5 for _, _, effect in found)
+    assert read_scores(printed)["wonderful"] < -0.1
+
+
+def check_prompt_documents(printed: str, directory: Path) -> None:
+    assert printed.startswith("Where was the film shot? It was shot in Rome\n")
+    effects = [float(effect) for effect in re.findall(r"document \d: ([+-]\d+\.\d\d) ", printed)]
+    assert effects[1] > 1.0
+    assert effects[1] > 2 * max(abs(effects[0]), abs(effects[2]))
+    page = read_text((directory / "documents.html").read_text(encoding="utf-8"))
+    assert "The film was shot in Rome." in page
+    assert "document 2" in page
+
+
 CHECKS: dict[str, Callable[[str, Path], None]] = {
     "any_function": check_any_function,
     "corpus": check_corpus,
@@ -222,8 +258,12 @@ CHECKS: dict[str, Callable[[str, Path], None]] = {
     "explain_review": check_explain_review,
     "highlight_html": check_highlight_html,
     "image": check_image,
+    "prompt_documents": check_prompt_documents,
+    "prompt_examples": check_prompt_examples,
+    "prompt_sentiment": check_prompt_sentiment,
     "ray_corpus": check_ray_corpus,
     "report": check_report,
+    "tiny_language_model": check_tiny_language_model,
 }
 
 
@@ -231,19 +271,32 @@ def test_every_example_is_checked() -> None:
     assert {path.stem for path in HERE.glob("*.py")} == CHECKS.keys()
 
 
+def run_example(name: str, directory: Path, *given: str) -> str:
+    command = [sys.executable, str(HERE / f"{name}.py"), *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A directory with a language model, and what was printed while it was made."""
+    directory = tmp_path_factory.mktemp("language-model")
+    return str(directory), run_example("tiny_language_model", directory, str(directory))
+
+
 @pytest.mark.parametrize("name", CHECKS)
-def test_example(name: str, tmp_path: Path) -> None:
+def test_example(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     for needed in NEEDED.get(name, ()):
         pytest.importorskip(needed)
-    done = subprocess.run(
-        [sys.executable, str(HERE / f"{name}.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    CHECKS[name](done.stdout, tmp_path)
+    if name == "tiny_language_model":
+        _, printed = request.getfixturevalue("language_model")
+    elif name.startswith("prompt_"):
+        path, _ = request.getfixturevalue("language_model")
+        printed = run_example(name, tmp_path, path)
+    else:
+        printed = run_example(name, tmp_path)
+    CHECKS[name](printed, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == WRITTEN.get(name, [])
 
 

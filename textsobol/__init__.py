@@ -11,6 +11,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AliasedDesignWarning",
     "BlackBoxError",
+    "BoundedScoreWarning",
     "CacheError",
     "ConstantScoreWarning",
     "DamagedFileWarning",
@@ -18,6 +19,7 @@ __all__ = [
     "ImageExplainer",
     "ImageExplanation",
     "LabelMismatchError",
+    "NoLogprobsError",
     "Prompt",
     "PunctuationWarning",
     "RemoteError",
@@ -38,6 +40,7 @@ __all__ = [
     "__version__",
     "endpoint",
     "explain_corpus",
+    "llm_endpoint",
     "read_explanations",
     "remote",
     "save_comparison",
@@ -49,15 +52,18 @@ if TYPE_CHECKING:
     from textsobol.corpus.job import explain_corpus
     from textsobol.corpus.results import read_explanations
     from textsobol.endpoints.hub import endpoint
+    from textsobol.endpoints.llm import llm_endpoint
     from textsobol.endpoints.model import remote
     from textsobol.errors import (
         AliasedDesignWarning,
         BlackBoxError,
+        BoundedScoreWarning,
         CacheError,
         ConstantScoreWarning,
         DamagedFileWarning,
         GatesError,
         LabelMismatchError,
+        NoLogprobsError,
         PunctuationWarning,
         RemoteError,
         SegmenterWarning,
@@ -84,6 +90,7 @@ _HOME_OF = {
     "ImageExplainer": "textsobol.image.explainer",
     "ImageExplanation": "textsobol.image.explanation",
     "endpoint": "textsobol.endpoints.hub",
+    "llm_endpoint": "textsobol.endpoints.llm",
     "remote": "textsobol.endpoints.model",
     "explain_corpus": "textsobol.corpus.job",
     "Prompt": "textsobol.prompts.prompt",

@@ -9,10 +9,12 @@ These errors show while a model runs:
     ├── RemoteError               a remote model did not answer
     │   └── CacheError            its cache cannot be read or written
     └── WrongAnswerError          a remote model's answer has no scores
-        └── LabelMismatchError    its labels differ from earlier answers
+        ├── LabelMismatchError    its labels differ from earlier answers
+        └── NoLogprobsError       a server shows no log-probabilities of tokens
 
     TextsobolWarning
     ├── AliasedDesignWarning      some features share a column of the design
+    ├── BoundedScoreWarning       a server showed only upper bounds of some log-probabilities
     ├── ConstantScoreWarning      the score is the same for every mask
     ├── DamagedFileWarning        a file of a job is damaged, and is made again
     ├── PunctuationWarning        punctuation, which is no feature, does more than all words
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
 __all__ = [
     "AliasedDesignWarning",
     "BlackBoxError",
+    "BoundedScoreWarning",
     "CacheError",
     "ConstantScoreWarning",
     "DamagedFileWarning",
     "GatesError",
     "LabelMismatchError",
+    "NoLogprobsError",
     "PunctuationWarning",
     "RemoteError",
     "SegmenterWarning",
@@ -96,12 +100,20 @@ class LabelMismatchError(WrongAnswerError):
     """An answer whose labels differ from those of an earlier one; either may be wrong."""
 
 
+class NoLogprobsError(WrongAnswerError):
+    """A server's answer has no log-probabilities of tokens; the message says what to do."""
+
+
 class TextsobolWarning(UserWarning):
     """Any warning of this package."""
 
 
 class AliasedDesignWarning(TextsobolWarning):
     """Some features have the same column in a design, so their effects cannot be separated."""
+
+
+class BoundedScoreWarning(TextsobolWarning):
+    """A server did not show some log-probabilities; the largest values they can have were used."""
 
 
 class ConstantScoreWarning(TextsobolWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,13 @@ class Cost:
     def metadata(self) -> dict[str, float]:
         """Further entries for an explanation's ``cost``."""
         return {"gates": self.gates} if self.gates else {}
+
+    def findings(self) -> dict[str, Any]:
+        """Further entries for an explanation's ``settings``, which only its passes could show."""
+        return {}
+
+    def warn(self) -> None:
+        """Warn of what the passes showed, when an explanation is complete."""
 
 
 class KnownOutputs:

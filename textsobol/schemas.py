@@ -104,6 +104,8 @@ class Settings(_OpenRecord):
     windows: Count = 0
     dtype: str = ""
     precision_difference: Amount | None = None
+    logprobs: str = ""
+    bounded: Share = 0.0
     answer: str = ""
     contrast: Annotated[list[str], Field(min_length=2, max_length=2)] = ["", ""]
 

@@ -14,7 +14,7 @@ from benchmarks.curves import Curve, labelled_panels, plain_styles, png_of
 from benchmarks.curves import write_labels as label_curves
 from benchmarks.deletion.measures import SHARES, Curves
 from benchmarks.deletion.run import BOUNDS
-from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, PAIRED, PLOT, Measure
+from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, MODELS, PAIRED, PLOT, Measure
 from benchmarks.reporting import (
     Cell,
     Line,
@@ -45,7 +45,7 @@ class Run:
     @cached_property
     def measured(self) -> pd.DataFrame:
         """Every measure of every text and method, with its length; only texts that all share."""
-        lines = [line for line in self.results.lines if line["method"] != BOUNDS]
+        lines = [_as_search(line) for line in self.results.lines]
         found = pd.DataFrame(
             {**self._names(line), **self._measures(line)}
             for line in lines
@@ -114,6 +114,14 @@ class Run:
         return lines.set_index("text")[measure].dropna()
 
 
+def _as_search(line: Line) -> Line:
+    """The searches for bounds, as the search that they are: each curve by the one made for it."""
+    if line["method"] != BOUNDS:
+        return line
+    best = {"without": line["lowest"]["without"], "only": line["highest"]["only"]}
+    return {**line, "title": "Greedy search", "hard": best, "soft": best}
+
+
 def _curves(line: Line) -> Curves:
     return Curves(np.array(line["without"]), np.array(line["only"]))
 
@@ -129,7 +137,7 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     runs = load(paths)
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
-    parts = [HEADER, _markdown(conditions(runs))]
+    parts = [HEADER, MODELS, _markdown(conditions(runs))]
     commands = dict.fromkeys(command for run in runs for command in run.results.commands)
     parts += ["\n".join(f"    {command}" for command in commands)]
     for run in runs:

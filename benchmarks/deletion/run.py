@@ -78,13 +78,7 @@ def ways(names: Sequence[str], passes: int) -> list[DeletionWay]:
 
 
 def choose_texts(source: str, *, seed: int, n_each: Sequence[int]) -> list[Item]:
-    """So many texts of each length, mixed so that every beginning has all lengths.
-
-    Example:
-        >>> from benchmarks.deletion.run import length_of
-        >>> [length_of(n) for n in (20, 59, 60, 5000)]
-        ['20-60', '20-60', '60-150', '300-']
-    """
+    """So many texts of each length, mixed so that every beginning has all lengths."""
     groups = [
         read_texts(source, seed=seed, min_words=low, max_words=None if high is None else high - 1)
         for low, high in LENGTHS
@@ -93,7 +87,12 @@ def choose_texts(source: str, *, seed: int, n_each: Sequence[int]) -> list[Item]
 
 
 def length_of(n_words: int) -> str:
-    """The length that a text of so many words has."""
+    """The length that a text of so many words has.
+
+    Example:
+        >>> [length_of(n) for n in (20, 59, 60, 5000)]
+        ['20-60', '20-60', '60-150', '300-']
+    """
     low, high = next(each for each in reversed(LENGTHS) if n_words >= each[0])
     return f"{low}-{high or ''}"
 

@@ -42,8 +42,10 @@ from textsobol.files import write_text
 PLOT = "heldout.png"
 _LOWEST = -1.0  # of R², so that one failure does not decide a mean
 _MOST_OF_THEM = 0.9
+_MOST_METHODS = 0.7  # of a text; in the shortest texts some do not fit
 _SHOWN = ("scores", "default")
 _WORDS = ("first", "level", "behind")
+_NEVER = "0 · 0 · 0"  # of what ours does not estimate
 _FAMILY = {*OURS, "gates"} - {"jansen"}
 _DRAWN = ("scores", "default", "ridge", "lime", "occlusion", "permutation_shap", "kernel_shap",
           "oddshap", "proxyshap", "regression_msr", "jansen")  # fmt: skip
@@ -60,7 +62,8 @@ class Run:
     def column(self, measure: Measure, asked: int, texts: str | None = None) -> pd.DataFrame:
         """Values of methods with so many passes a word ``(texts, methods)``, on common texts.
 
-        What has seen far fewer texts than most is left out, and so is what has no such value.
+        A text that a run has not finished is left out, and so is what has seen far fewer texts than
+        most, or has no such value.
         """
         lines = self.lines[self.lines["asked"].isna() | (self.lines["asked"] == asked)]
         if measure.name not in lines or lines[measure.name].isna().all():
@@ -70,6 +73,8 @@ class Run:
         wide = lines.pivot_table(
             index=["name", "text"], columns="method", values=measure.name, aggfunc="first"
         )
+        n_methods = wide.count(axis=1)
+        wide = wide[n_methods >= _MOST_METHODS * n_methods.max()]
         wide = wide.loc[:, wide.count() >= _MOST_OF_THEM * wide.count().max()].dropna()
         return wide.clip(lower=_LOWEST) if measure.is_r2 else wide
 
@@ -111,7 +116,7 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     parts += [_markdown(summary_table(verdicts["scores"]))]
     for ours, of_models in verdicts.items():
         parts += [_markdown(first_table(run, ours, of_models[run.model])) for run in runs]
-    parts += [f"![R² of fresh masks against forward passes]({PLOT})"]
+    parts += [f"![R² of fresh masks against forward passes, below 0 drawn as 0]({PLOT})"]
     parts += [_markdown(spex_table(runs)), _markdown(pairs_table(runs))]
     for run in runs:
         parts += [_markdown(table) for table in measure_tables(run)]
@@ -173,7 +178,8 @@ def summary_table(of_models: Mapping[str, Verdicts]) -> Table:
         for verdicts in of_models.values():
             words = [cell.text for cell in verdicts[measure.title][1:]]
             row.append(Cell(" · ".join(str(words.count(word)) for word in _WORDS)))
-        rows.append(row)
+        if any(cell.text != _NEVER for cell in row[1:]):
+            rows.append(row)
     return Table("Summary", SUMMARY, ["measure", *of_models], [("", rows)])
 
 

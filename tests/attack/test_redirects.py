@@ -4,7 +4,7 @@ import pytest
 
 from tests.attack.server import Asked, ask, attacking, reply, say
 from textsobol import endpoint
-from textsobol.endpoints.hub import _is_on_hub
+from textsobol.endpoints.addresses import is_on_hub
 from textsobol.errors import RemoteError
 
 KEYS = {"x-api-key": "header-secret-1"}
@@ -84,7 +84,7 @@ def test_a_loop_of_redirects_ends() -> None:
 def test_only_the_hub_itself_gets_a_saved_token(
     model: str, is_hub: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _is_on_hub(model) == is_hub
+    assert is_on_hub(model) == is_hub
     monkeypatch.setenv("HF_TOKEN", "hf_savedsavedsaved")
     if "://" in model:
         sent = endpoint(model).settings.function.build_headers(model, {})  # type: ignore[attr-defined]

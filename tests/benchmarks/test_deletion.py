@@ -101,7 +101,16 @@ def written(path: Path) -> Path:
         common = {"text": text, "length": "20-60", "words": 30, "is_right": True, "whole": 0.9,
                   "passes": 9, "asked": 4}  # fmt: skip
         searched = {"lowest": {**curves(0.4), "only": [0.1] * 4}, "highest": curves(0.8)}
-        lines.append({**common, "method": "bounds", "variant": "bounds", "title": "", **searched})
+        lines.append(
+            {
+                **common,
+                "method": "bounds",
+                "variant": "bounds",
+                "title": "greedy",
+                "kind": "search",
+                **searched,
+            }
+        )
         for name, kind, without in (
             ("default", "black box", 0.5 + shift),
             ("lime", "black box", 0.6),
@@ -122,6 +131,8 @@ def test_tables_on_numbers_by_hand(tmp_path: Path) -> None:
     assert rows["default"]["comprehensiveness ↑"].place == 1
     found = rows["path"]["comprehensiveness ↑"]
     assert (found.text, found.place) == ("1.000", 0)
+    assert rows["Greedy search"]["comprehensiveness ↑"].text == "0.800"
+    assert rows["Greedy search"]["sufficiency ↓"].text == "0.000"
     assert not rows["path"]["soft comprehensiveness ↑"].text
     paired = rows_of(paired_table(run))["lime"]["comprehensiveness"]
     assert (paired.text, paired.after) == ("better", "+0.180 [+0.160, +0.200]")

@@ -59,6 +59,8 @@ class Server:
     def __init__(self) -> None:
         self.url = ""
         self.answer: Callable[[str], Any] = lambda text: [listed(text)]
+        self.read: Callable[[dict[str, Any]], Any] = lambda request: request["inputs"]
+        self.complete: Callable[[str, dict[str, Any]], Any] | None = None
         self.misbehaves: Misbehaviour = lambda text, time_: None
         self.seconds = 0.0
         self.seen: Counter[str] = Counter()
@@ -78,7 +80,7 @@ class Server:
     @contextmanager
     def counted(self, request: dict[str, Any], headers: dict[str, str]) -> Iterator[int]:
         """Note a request; how often its text was asked for."""
-        text = json.dumps(request["inputs"])
+        text = json.dumps(self.read(request))
         with self._lock:
             self.requests.append(request)
             self.headers.append(headers)
@@ -106,18 +108,21 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             request = json.loads(self.rfile.read(length))
             headers = {name.lower(): value for name, value in self.headers.items()}
             with server.counted(request, headers) as number:
-                inputs = request["inputs"]
+                inputs = server.read(request)
                 text = inputs if isinstance(inputs, str) else inputs[0]
                 reply = server.misbehaves(text, number)
                 time.sleep(server.seconds if reply is None else reply.seconds)
                 if reply is None:
-                    answer = (
-                        server.answer(inputs)
-                        if isinstance(inputs, str)
-                        else [listed(text) for text in inputs]
-                    )
-                    reply = Reply(body=answer)
+                    reply = self._answer(request, inputs)
             self._send(reply)
+
+        def _answer(self, request: dict[str, Any], inputs: Any) -> Reply:
+            if server.complete is not None:
+                found = server.complete(self.path, request)
+                return found if isinstance(found, Reply) else Reply(body=found)
+            if isinstance(inputs, str):
+                return Reply(body=server.answer(inputs))
+            return Reply(body=[listed(text) for text in inputs])
 
         def _send(self, reply: Reply) -> None:
             self.close_connection = True

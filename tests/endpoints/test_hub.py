@@ -16,7 +16,7 @@ from tests.endpoints.server import LABELS, Reply, Server, listed, probabilities
 from tests.endpoints.test_client import flaky, local, scores
 from textsobol import BlackBoxError, Sobol, TextExplainer, endpoint
 from textsobol.cli import app
-from textsobol.endpoints.hub import _is_on_hub
+from textsobol.endpoints.addresses import is_on_hub
 from textsobol.errors import RemoteError
 
 TEXT = "The plot is good but the ending is bad and long."
@@ -167,7 +167,7 @@ def test_a_saved_token_is_not_sent_to_strangers(
     ],
 )
 def test_hosts_of_the_hub(model: str, is_hub: bool) -> None:
-    assert _is_on_hub(model) == is_hub
+    assert is_on_hub(model) == is_hub
 
 
 def test_no_secret_is_shown_or_lost(server: Server) -> None:
@@ -248,7 +248,7 @@ def test_what_the_command_line_refuses(server: Server) -> None:
     alone = run(app, ["explain", "a", "--cache", "answers"])
     assert (both.exit_code, alone.exit_code) == (2, 2)
     assert "not both" in both.output
-    assert "need --endpoint" in alone.output
+    assert "needs --endpoint" in alone.output
     server.misbehaves = lambda text, _: Reply(401, {"error": "no"})
     failed = run(app, ["explain", "a film", "--endpoint", server.url])
     assert failed.exit_code == 1

@@ -86,7 +86,7 @@ def test_the_colours_get_better(visit: Visit) -> None:
         expect(word(page, "dull")).to_have_class(re.compile(r"\bfor\b"))
         expect(word(page, "beautifully")).to_have_class(re.compile(r"\bagainst\b"))
         expect(page.locator(".card .summary")).to_contain_text("mostly because of dull")
-        expect(page.locator("footer")).to_contain_text("forward passes 319")
+        expect(page.locator("footer")).to_contain_text("forward passes 320")
 
 
 def test_words_go_and_come_back(visit: Visit, server: Running) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from textsobol.cli.options import CallOptions, DryRun, ModelOptions, Quiet, SobolOptions
 from textsobol.cli.output import EXPECTED, check_suffix, fail, note, print_estimate, report_warnings
+from textsobol.cli.prompts import PromptOptions
 
 SOME_FAILED = 3
 """Exit code if the job finished, but some texts failed."""
@@ -58,6 +59,7 @@ def corpus(
     ] = False,
     call: CallOptions,
     model: ModelOptions,
+    prompt: PromptOptions,
     sobol: SobolOptions,
     engine: Annotated[
         str,
@@ -106,7 +108,7 @@ def corpus(
         arguments = call.make_arguments(sobol)
         files_of(source)  # before the model, which takes longer
         with report_warnings(quiet=quiet):
-            explainer = model.make_explainer(quiet=quiet)
+            explainer = model.make_explainer(prompt, quiet=quiet)
             texts: dict[str, Any] = {
                 "column": column, "pair_column": pair_column, "id_column": id_column,
                 "split": split, "limit": limit,

@@ -27,6 +27,7 @@ from textsobol.cli.options import (
     Top,
 )
 from textsobol.cli.output import EXPECTED, check_suffix, fail, note, print_estimate, report_warnings
+from textsobol.cli.prompts import PromptOptions
 from textsobol.methods import METHODS, TEXT_METHODS, find_method
 
 _TEXT_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -52,6 +53,7 @@ def explain(
         ),
     ] = None,
     model: ModelOptions,
+    prompt: PromptOptions,
     sobol: SobolOptions,
     top: Top = 10,
     html: HtmlFile = None,
@@ -82,6 +84,12 @@ def explain(
     cat review.txt | textsobol explain - --model DIRECTORY --budget 1000
 
     textsobol explain review.txt --endpoint https://HOST/ --cache answers
+
+    textsobol explain review.txt --model DIRECTORY --prompt prompt.txt
+    --answer positive=' positive' --answer negative=' negative'
+
+    textsobol explain question.txt --server http://localhost:8000/v1 --server-model NAME
+    --prompt prompt.txt --part document=@a.txt --part document=@b.txt --features document
     """
     if open_page and html is None:
         raise typer.BadParameter("--open needs --html FILE")
@@ -95,7 +103,7 @@ def explain(
         if not content.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
         with report_warnings(quiet=quiet):
-            explainer = model.make_explainer(quiet=quiet)
+            explainer = model.make_explainer(prompt, quiet=quiet)
             if dry_run:
                 print_estimate(explainer.estimate(content, **arguments), as_json=as_json)
                 return
@@ -166,7 +174,7 @@ def compare(
         found = {}
         with report_warnings(quiet=quiet):
             explainer = ModelOptions(model=model, long=long, dtype=dtype).make_explainer(
-                quiet=quiet
+                PromptOptions(), quiet=quiet
             )
             for name in names:
                 can_choose = METHODS[name].natural_masks(1) is None

@@ -11,6 +11,7 @@ import typer
 
 from textsobol.cli.expand import LeaveOut
 from textsobol.cli.output import silence_transformers
+from textsobol.cli.prompts import PromptOptions
 from textsobol.methods import Method, Sobol, find_method
 
 _REMOTE = "A remote model"
@@ -59,7 +60,8 @@ Model = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="Directory or hub id of a text classifier; by default a bundled one for film reviews.",
+        help="Directory or hub id of a text classifier, or of a language model with --prompt; by "
+        "default a bundled classifier of film reviews.",
         show_default=False,
     ),
 ]
@@ -162,7 +164,8 @@ class ModelOptions:
         str | None,
         typer.Option(
             envvar="TEXTSOBOL_TOKEN",
-            help="Token of the endpoint; hosts of the hub use that of hf auth login by default.",
+            help="Token of the endpoint or server; by default hosts of the hub get that of hf auth "
+            "login, and api.openai.com that of OPENAI_API_KEY.",
             show_default=False,
             rich_help_panel=_REMOTE,
         ),
@@ -170,7 +173,7 @@ class ModelOptions:
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="File or directory that caches the endpoint's answers: no text is sent twice.",
+            help="File or directory that caches answers: no text is sent twice.",
             show_default=False,
             rich_help_panel=_REMOTE,
         ),
@@ -187,28 +190,42 @@ class ModelOptions:
         ),
     ] = None
 
-    def __post_init__(self) -> None:
-        if self.endpoint is None and (self.cache or self.function_to_apply) is not None:
-            raise typer.BadParameter("--cache and --function-to-apply need --endpoint ADDRESS")
-        if self.endpoint is not None and self.model is not None:
-            raise typer.BadParameter("give --model or --endpoint, not both")
-
+    def _check(self, prompt: PromptOptions) -> None:
+        """Refuse options that have no meaning together."""
+        if self.endpoint is None and self.function_to_apply is not None:
+            raise typer.BadParameter("--function-to-apply needs --endpoint ADDRESS")
+        given = {
+            "--model": self.model, "--endpoint": self.endpoint, "--server": prompt.server
+        }  # fmt: skip
+        both = [name for name, value in given.items() if value is not None]
+        if len(both) > 1:
+            raise typer.BadParameter(f"give {both[0]} or {both[1]}, not both")
+        if both in ([], ["--model"]) and self.cache is not None:
+            raise typer.BadParameter("--cache needs --endpoint ADDRESS or --server ADDRESS")
+        if prompt.prompt is not None and both in ([], ["--endpoint"]):
+            raise typer.BadParameter(
+                "--prompt needs a language model: --model DIRECTORY, or --server ADDRESS"
+            )
         if self.long is Long.outside and (self.aggregate, self.stride) != (None, None):
             raise typer.BadParameter("--aggregate and --stride need --long window")
 
-    def make_explainer(self, *, quiet: bool) -> Any:
+    def make_explainer(self, prompt: PromptOptions, *, quiet: bool) -> Any:
         """Make the explainer of texts."""
-        model: Any = self.model
-        if self.endpoint is None:  # a remote model does not need transformers
-            silence_transformers()
-        else:
+        self._check(prompt)
+        remote: dict[str, Any] = {
+            "token": self.token,
+            "cache": self.cache,
+            "concurrency": self.concurrency,
+        }
+        model: Any = prompt.make_server(**remote)
+        if self.endpoint is not None:
             from textsobol.endpoints.hub import endpoint
 
             applied = None if self.function_to_apply is None else self.function_to_apply.value
-            model = endpoint(
-                self.endpoint, token=self.token, cache=self.cache, concurrency=self.concurrency,
-                function_to_apply=applied,
-            )  # fmt: skip
+            model = endpoint(self.endpoint, function_to_apply=applied, **remote)
+        elif model is None:  # a remote model does not need transformers
+            silence_transformers()
+            model = self.model
         from textsobol.text.explainer import TextExplainer
         from textsobol.text.windows import Windows
 
@@ -222,6 +239,7 @@ class ModelOptions:
             score=self.score.value,
             ignore=self.ignore.split(",") if self.ignore and is_list else self.ignore,
             dtype=None if self.dtype is None else self.dtype.value,
+            prompt=prompt.make_prompt(),
             trust_remote_code=self.trust_remote_code,
             progress=not quiet,
         )

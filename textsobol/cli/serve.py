@@ -1,5 +1,6 @@
 """``textsobol serve``: a local page to try texts on."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import typer
 
 from textsobol.cli.options import DtypeOption, Long, LongOption, ModelOptions, Quiet
 from textsobol.cli.output import EXPECTED, fail, note
+from textsobol.cli.prompts import PromptOptions
 
 
 def serve(
@@ -17,8 +19,8 @@ def serve(
         typer.Option(
             "--model",
             "-m",
-            help="Directory or hub id of a text classifier; give two or more to compare them. By "
-            "default a bundled one for film reviews.",
+            help="Directory or hub id of a text classifier, or of a language model with --prompt; "
+            "give two or more to compare them. By default a bundled classifier of film reviews.",
             show_default=False,
         ),
     ] = None,
@@ -42,6 +44,7 @@ def serve(
     unit: Annotated[
         str, typer.Option(help="What a feature is: word, token, sentence, paragraph, spacy[:NAME].")
     ] = "word",
+    prompt: PromptOptions,
     long: LongOption = Long.outside,
     dtype: DtypeOption = None,
     trust_remote_code: Annotated[
@@ -56,7 +59,8 @@ def serve(
 ) -> None:
     """Open a page to try texts on: type, and see what the model says, and why.
 
-    It runs on this machine only. Nothing is stored, and nothing is sent anywhere.
+    It runs on this machine only. Nothing is stored, and nothing is sent anywhere, except to
+    --server.
 
     For example:
 
@@ -65,6 +69,9 @@ def serve(
     textsobol serve --model DIRECTORY --model OTHER
 
     textsobol serve --corpus explained/
+
+    textsobol serve --server http://localhost:8000/v1 --server-model NAME --prompt prompt.txt
+    --answer positive=' positive' --answer negative=' negative'
     """
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         fail(ImportError('serve needs Starlette and uvicorn: pip install "textsobol[serve]"'))
@@ -77,8 +84,13 @@ def serve(
         names: list[str | None] = [*model] if model else [None]
         explainers = [
             ModelOptions(
-                model=name, unit=unit, long=long, dtype=dtype, trust_remote_code=trust_remote_code
-            ).make_explainer(quiet=True)
+                model=name,
+                unit=unit,
+                long=long,
+                dtype=dtype,
+                trust_remote_code=trust_remote_code,
+                token=os.environ.get("TEXTSOBOL_TOKEN"),  # --token is for the page
+            ).make_explainer(prompt, quiet=True)
             for name in names
         ]
 
@@ -91,7 +103,7 @@ def serve(
         server.serve(
             explainers, host=host, port=port, token=token, corpus=corpus,
             limits=Limits(characters=characters, seconds=seconds),
-            example="" if model else server.EXAMPLE, on_start=show,
+            example="" if model or prompt.prompt else server.EXAMPLE, on_start=show,
         )  # fmt: skip
     except EXPECTED as error:
         fail(error)

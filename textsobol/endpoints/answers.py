@@ -1,7 +1,9 @@
 """Check the answers of remote models, and turn them into classifier outputs."""
 
+import json
 import reprlib
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ from scipy.special import logit
 
 from textsobol.errors import LabelMismatchError, WrongAnswerError
 from textsobol.outputs import LEAST_PROBABILITY
+from textsobol.redaction import Redaction
 from textsobol.sobol.arrays import Floats
 
 Answer = list[float] | dict[str, float]
@@ -19,10 +22,33 @@ ACTIVATIONS = ("softmax", "sigmoid", "none")
 _ROUNDING = 0.01  # how far the sum of rounded probabilities may be from 1
 _LARGEST_SCORE = 1e100  # its square is still a number
 _LONGEST_LABEL = 1000
+_SHOWN_BYTES = 2000  # of something that is not JSON
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 _SHORT.maxstring = _SHORT.maxother = 300
 _SHORT.maxlong = 40
+
+
+def parse_json(body: bytes, redaction: Redaction) -> Any:
+    """JSON without the secrets that a server may return."""
+    try:
+        parsed = json.loads(body, object_pairs_hook=_join_pairs)
+        return redaction.hide_known(parsed)
+    except RecursionError:
+        raise WrongAnswerError("something that is nested too deeply") from None
+    except WrongAnswerError:
+        raise
+    except ValueError:
+        text = show(redaction(body[:_SHOWN_BYTES].decode("utf-8", "replace")))
+        raise WrongAnswerError(f"something that is not JSON: {text}") from None
+
+
+def _join_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    joined = dict(pairs)
+    if len(joined) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise WrongAnswerError(f"an object in which {show(twice)} comes twice")
+    return joined
 
 
 def split_batch(returned: Any, n_texts: int) -> list[Any]:

@@ -1,9 +1,7 @@
 """Text-classification endpoints through `huggingface_hub.InferenceClient`."""
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -13,19 +11,22 @@ from urllib.parse import urlsplit
 from huggingface_hub import InferenceClient, constants, get_token
 from huggingface_hub.errors import OfflineModeIsEnabled
 
-from textsobol.endpoints.answers import parse_answer, show
-from textsobol.endpoints.connections import list_proxies
+from textsobol.endpoints.addresses import (
+    check_address,
+    check_headers,
+    check_timeout,
+    get_public_name,
+    is_on_hub,
+    make_redaction,
+)
+from textsobol.endpoints.answers import parse_answer, parse_json, show
 from textsobol.endpoints.model import Remote, remote
 from textsobol.endpoints.transport import HttpError, Transport
 from textsobol.errors import WrongAnswerError
-from textsobol.redaction import Redaction, strip_secrets
+from textsobol.redaction import strip_secrets
 
 _ALL_LABELS = 1000
-_HUB_HOSTS = ("huggingface.co", "api-inference.huggingface.co", "router.huggingface.co")
-_HUB_DOMAIN = ".endpoints.huggingface.cloud"
 _HUB_ID = re.compile(r"[\w.\-]+(/[\w.\-]+)?")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~\-]+")
-_SHOWN_BYTES = 2000  # of something that is not JSON
 
 
 def endpoint(
@@ -73,17 +74,18 @@ def endpoint(
         >>> model.name, model.settings.cache.name
         ('127.0.0.1:8080/predict', 'answers.sqlite')
     """
-    is_address = _check_model(model)
-    _check_headers(token, headers or {})
-    if not 0 < timeout < math.inf:
-        raise ValueError(f"timeout={timeout}: must be a positive number of seconds")
+    is_address = _HUB_ID.fullmatch(model) is None
+    if is_address:
+        check_address(model, "endpoint(): give an address such as https://host/path, or a hub id")
+    check_headers(token, headers or {})
+    check_timeout(timeout)
     classify = _Classify(
         model, {"function_to_apply": function_to_apply, "top_k": top_k}, empty,
         provider=provider, token=token, headers=headers or {}, timeout=timeout,
     )  # fmt: skip
     made = remote(
         classify,
-        name=_get_public_name(model) if is_address else model,
+        name=get_public_name(model) if is_address else model,
         activation=function_to_apply or "softmax",
         single=True, concurrency=concurrency, retries=retries, backoff=backoff,
         longest_wait=longest_wait, cache=cache, max_calls=max_calls,
@@ -115,10 +117,8 @@ class _Classify(InferenceClient):
         self._parameters = parameters
         self._empty = empty
         self._transport = Transport(timeout)
-        saved = get_token() if token is None and _is_on_hub(model) else None
-        self.redaction = Redaction.of(model, token=token or saved, headers=own)
-        for proxy in list_proxies():
-            self.redaction |= Redaction.of(proxy)
+        saved = get_token() if token is None and is_on_hub(model) else None
+        self.redaction = make_redaction(model, token or saved, own)
 
     def __repr__(self) -> str:
         return type(self).__name__  # an address may hold secrets
@@ -139,7 +139,7 @@ class _Classify(InferenceClient):
         body = json.dumps(request_parameters.json).encode() if data is None else data
         headers = self.build_headers(url, request_parameters.headers)
         try:
-            answer = self._parse(self._transport.post(url, body, headers))
+            answer = parse_json(self._transport.post(url, body, headers), self.redaction)
         except HttpError as error:
             raise HttpError(error.status, error.headers, self.redaction(error.body)) from None
         if not isinstance(answer, list) or not answer:
@@ -154,82 +154,7 @@ class _Classify(InferenceClient):
         sent = {name.lower(): str(value) for name, value in prepared.items() if value is not None}
         if self.token is None and "authorization" not in self.headers:
             sent.pop("authorization", None)
-            saved = get_token() if _is_on_hub(url) and urlsplit(url).username is None else None
+            saved = get_token() if is_on_hub(url) and urlsplit(url).username is None else None
             if saved is not None:
                 sent["authorization"] = f"Bearer {saved}"
         return sent | self.headers
-
-    def _parse(self, body: bytes) -> Any:
-        """JSON without the secrets that a server may return."""
-        try:
-            parsed = json.loads(body, object_pairs_hook=_join_pairs)
-            return self.redaction.hide_known(parsed)
-        except RecursionError:
-            raise WrongAnswerError("something that is nested too deeply") from None
-        except WrongAnswerError:
-            raise
-        except ValueError:
-            text = show(self.redaction(body[:_SHOWN_BYTES].decode("utf-8", "replace")))
-            raise WrongAnswerError(f"something that is not JSON: {text}") from None
-
-
-def _join_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    joined = dict(pairs)
-    if len(joined) < len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise WrongAnswerError(f"an object in which {show(twice)} comes twice")
-    return joined
-
-
-def _check_model(model: str) -> bool:
-    """Whether it is an address, not a hub id; what is neither is an error that does not show it."""
-    refusal = "endpoint(): give an address such as https://host/path, or a hub id"
-    if _HUB_ID.fullmatch(model):
-        return False
-    try:
-        address = urlsplit(model)
-        is_good = bool(address.hostname) and address.port != 0  # a wrong port is a ValueError
-        if " " in address.netloc or not model.isprintable():
-            raise ValueError
-        if ":" not in f"{address.hostname}":  # of version 6
-            f"{address.hostname}".encode("idna")
-    except ValueError:
-        raise ValueError(
-            f"{refusal}; in this address, host or port are wrong (write a / or @ of a password as "
-            f"%2F or %40)"
-        ) from None
-    if address.scheme not in ("http", "https") or not is_good:
-        raise ValueError(refusal)
-    return True
-
-
-def _check_headers(token: str | None, headers: Mapping[str, str]) -> None:
-    """Refuse what cannot be sent, such as the line end of a token file, without showing it."""
-    given = {f"the header {show(name)}": value for name, value in headers.items()}
-    if token is not None:
-        given["the token"] = token or "\n"  # an empty one is an error, too
-    for what, value in given.items():
-        if not isinstance(value, str):
-            raise TypeError(f"{what} must be a string, not {type(value).__name__}")
-        if not (value.isascii() and value.isprintable()):
-            raise ValueError(f"{what} is empty, or has a line end or other characters that cannot "
-                             f"be sent")  # fmt: skip
-    for name in headers:
-        if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(f"{show(name)} cannot be the name of a header")
-
-
-def _get_public_name(model: str) -> str:
-    """An address without user info and query, which may be secret."""
-    address = urlsplit(model)
-    return address.netloc.rpartition("@")[2].lower() + address.path.rstrip("/")
-
-
-def _is_on_hub(model: str) -> bool:
-    """Whether it is a server of the hub's own. Others, such as those of Spaces, are anybody's."""
-    address = urlsplit(model)
-    if address.scheme not in ("http", "https"):
-        return True
-    if address.scheme != "https" or address.port not in (None, 443):
-        return False
-    return address.hostname in _HUB_HOSTS or f"{address.hostname}".endswith(_HUB_DOMAIN)

@@ -180,6 +180,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
     """Names and values of settings and cost."""
     settings, cost = explanation.settings, explanation.cost
     versions = settings.get("versions") or {}
+    bounded = settings.get("bounded") or None
     facts = [
         ("model", settings.get("model")),
         ("method", view.name_method(settings)),
@@ -198,6 +199,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("seed", settings.get("seed")),
         ("dtype", settings.get("dtype")),
         ("log-odds off by up to", settings.get("precision_difference")),
+        ("log-probabilities that are only bounds", bounded and f"{bounded:.0%}"),
         ("hint", settings.get("hint")),
         ("textsobol", versions.get("textsobol")),
     ]

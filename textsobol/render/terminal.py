@@ -172,6 +172,8 @@ def _make_footer(explanation: TextExplanation | ImageExplanation) -> str:
     if settings.get("precision_difference") is not None:
         off = f"{settings['precision_difference']:.2g}"
         facts.append(f"log-odds in {settings['dtype']} off by up to {off}")
+    if settings.get("bounded"):
+        facts.append(f"{settings['bounded']:.0%} of log-probabilities only bounded")
     if "seconds" in cost:  # not of a corpus, whose texts are explained together
         facts.append(f"{cost['seconds']:.1f} s")
     return f"{settings['model']}: {', '.join(facts)}"

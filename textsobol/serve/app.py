@@ -122,6 +122,7 @@ class _Routes:
             "characters": self._limits.characters,
             "corpus": corpus,
             "example": self._example,
+            "remote": self._playground.remote,
         })  # fmt: skip
 
     async def explain(self, request: Request) -> Response:

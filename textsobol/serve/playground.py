@@ -35,6 +35,7 @@ from textsobol.serve.sides import (
 )
 from textsobol.serve.work import Job
 from textsobol.text.explanation import TextExplanation
+from textsobol.text.given import REMOTE_KINDS
 
 if TYPE_CHECKING:
     from textsobol.text.explainer import TextExplainer
@@ -73,6 +74,12 @@ class Playground:
         self._limits = limits
         self._tabs: OrderedDict[str, Tab] = OrderedDict()
         self.names = disambiguate([view.clean(each.name) for each in explainers])
+        # Models that texts are sent to.
+        self.remote = [
+            name
+            for name, each in zip(self.names, explainers, strict=True)
+            if each.settings["given"]["kind"] in REMOTE_KINDS
+        ]
 
     def check(self, asked: AskExplain) -> None:
         """Refuse what cannot be explained, before anything is queued."""

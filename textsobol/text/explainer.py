@@ -59,8 +59,8 @@ class TextExplainer:
             default, the bundled classifier of film reviews.
         tokenizer: the model's tokenizer, if ``model`` is a model.
         prompt: makes a language model a classifier, or explains its answers; see
-            `textsobol.Prompt`. The model is then one that writes text: a causal one, or one with an
-            encoder and a decoder.
+            `textsobol.Prompt`. The model is then one that writes text: a causal one, one with an
+            encoder and a decoder, or one on a server: see `textsobol.llm_endpoint`.
         label_names: names of a function's scores, all labels of an endpoint, or names for labels
             that a model only numbers, such as ``LABEL_0`` or ``0``.
         candidate_labels: the labels of a zero-shot pipeline.
@@ -285,6 +285,7 @@ class TextExplainer:
 
         found = yield from map_results(steps, explain_later)
         notes |= yield from weigh_punctuation(model, found, target)
+        model.cost.warn()
         return explain(found)
 
     def _note(self, model: MaskedTextModel) -> dict[str, Any]:
@@ -343,7 +344,7 @@ class TextExplainer:
                 **model.cost.metadata(),
                 "seconds": time.perf_counter() - start,
             },
-            settings={**self._record_settings(model), **made},
+            settings={**self._record_settings(model), **model.cost.findings(), **made},
             pairs=make_pairs(model, found),
             path=make_path(model, found),
             sums=compute_sums(model.labels, found, model.score_masks(model.problem().whole)[0]),

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from types import FunctionType, MethodType
 from typing import Any
 
+from textsobol.endpoints.language_server import LanguageServer
 from textsobol.endpoints.model import Remote
 from textsobol.text.estimators import describe_estimator
 
@@ -23,6 +24,8 @@ _LIBRARIES = {
     "transformers": "transformers",
     "torch": "torch",
 }
+
+REMOTE_KINDS = ("remote model", "language model on a server")
 
 
 def describe_given(model: Any) -> dict[str, str]:
@@ -41,7 +44,9 @@ def describe_given(model: Any) -> dict[str, str]:
         name = str(fspath(model)).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
         return {"kind": "path or hub id", "name": name}
     if isinstance(model, Remote):
-        return {"kind": "remote model", "name": model.name}
+        return {"kind": REMOTE_KINDS[0], "name": model.name}
+    if isinstance(model, LanguageServer):
+        return {"kind": REMOTE_KINDS[1], "name": model.name}
     if isinstance(model, MethodType) and (library := _find_library(model.__self__)):
         return _describe_object(model.__self__, library, suffix=f".{model.__name__}")
     library = _find_library(model)

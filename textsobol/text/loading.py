@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from textsobol.endpoints.language_server import LanguageServer
 from textsobol.endpoints.model import Remote
 from textsobol.labels import rename_labels
 from textsobol.models import BUNDLED
@@ -40,6 +41,11 @@ def as_classifier(
 ) -> Classifier:
     """The classifier that ``model`` is, or an error that says what it may be."""
     check_dtype(dtype)
+    if isinstance(model, LanguageServer):
+        raise ValueError(
+            "a language model classifies by a prompt: TextExplainer(llm_endpoint(...), "
+            "prompt=textsobol.Prompt(...))"
+        )
     model, tokenizer = _find_parts(model, tokenizer, trust_remote_code=trust_remote_code)
     check_classifier(model)
     _check_names(label_names=label_names, candidate_labels=candidate_labels)

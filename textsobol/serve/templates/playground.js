@@ -37,6 +37,9 @@ class Playground {
     this.listen();
     if (this.info.corpus) new CorpusList(this.wire, this.info.corpus, (number) => this.openSaved(number), (error) => this.fail(error));
     byId("text").value ||= this.info.example;
+    byId("privacy").textContent = this.info.remote.length
+      ? `Texts are sent to ${this.info.remote.join(", ")}.`
+      : "Nothing leaves this machine.";
     byId("text").focus({ preventScroll: true });
     this.explain();
   }
