@@ -56,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for picture in sorted((_ROOT / "examples/screenshots").glob("*.png")):
         made[f"screenshots/{picture.name}"] = picture.read_bytes()
     for picture in _find_pictures():
-        made[f"results/{picture.name}"] = picture.read_bytes()
+        made[_place(picture)] = picture.read_bytes()
     for uri, content in made.items():
         files.append(File.generated(config, uri, content=content))
     return files
@@ -71,6 +71,11 @@ def _find_pictures() -> list[Path]:
         for name in shown.findall(source.read_text(encoding="utf-8"))
     ]
     return sorted({path.resolve() for path in found})
+
+
+def _place(picture: Path) -> str:
+    """Where the site has a picture of a benchmark."""
+    return f"results/{picture.parent.name}-{picture.name}"
 
 
 def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> str:
@@ -98,7 +103,7 @@ def _relink(found: re.Match[str], source: Path, page: str, files: Files) -> str:
     elif name.startswith("examples/screenshots/"):
         uri = f"screenshots/{target.name}"
     elif target.suffix == ".png":
-        uri = f"results/{target.name}"
+        uri = _place(target)
     else:
         kind = "tree" if target.is_dir() else "blob"
         return f"{before}https://github.com/textsobol/textsobol/{kind}/main/{name}{anchor}{after}"
