@@ -132,6 +132,9 @@ def test_a_job_that_is_not_finished_can_be_reported(
     result = run(app, ["report", str(out)])
     assert "6 texts: " in result.output
     assert "the job is not finished" in result.output
+    few = run(app, ["report", str(out), "--min-texts", "99"])
+    assert "no word that pushes to a label is in 99 texts or more" in few.output
+    assert "mean score" not in few.output
 
 
 def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
