@@ -43,7 +43,7 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
     assert done.exit_code == 3, done.output
     assert "explained 10 of 11 texts" in said(done)
     assert "1 are longer than the model's window" in said(done)
-    assert "1 failed, see the column 'error' of the Parquet files; 'n9': nothing to explain" in said(done)
+    assert "1 failed, see their column 'error'; 'n9': nothing to explain" in said(done)
     found = read_explanations(out)
     assert [name for name, _ in found.items()] == [f"n{k}" for k in (*range(9), 10)]
     assert found.manifest["settings"]["seed"] == 3
