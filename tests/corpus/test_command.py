@@ -43,7 +43,7 @@ def test_many_texts_are_explained_and_reported(model: str, table: Path, tmp_path
     assert done.exit_code == 3, done.output
     assert "explained 10 of 11 texts" in said(done)
     assert "1 are longer than the model's window" in said(done)
-    assert "1 failed, see the column error; 'n9': nothing to explain" in said(done)
+    assert "1 failed, see their column 'error'; 'n9': nothing to explain" in said(done)
     found = read_explanations(out)
     assert [name for name, _ in found.items()] == [f"n{k}" for k in (*range(9), 10)]
     assert found.manifest["settings"]["seed"] == 3
@@ -132,6 +132,9 @@ def test_a_job_that_is_not_finished_can_be_reported(
     result = run(app, ["report", str(out)])
     assert "6 texts: " in result.output
     assert "the job is not finished" in result.output
+    few = run(app, ["report", str(out), "--min-texts", "99"])
+    assert "no word that pushes to a label is in 99 texts or more" in few.output
+    assert "mean score" not in few.output
 
 
 def test_the_end_is_told_from_the_work_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,7 @@ def test_what_is_still_running_gives_no_advice(label: str | None) -> None:
     assert advised is not None
     assert advised > 200
     assert "should settle it" in str(last.advice)
+    assert f"budget={advised}, or method=Sobol(precision=0.95)" in str(last.advice)
 
 
 @pytest.mark.parametrize("method", [Sobol(base_masks=2), Sobol(base_masks=2, path=False), Sobol()])

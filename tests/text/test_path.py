@@ -92,7 +92,9 @@ def test_where_nothing_changes_the_prediction_there_is_no_flip_set() -> None:
     assert explanation.path is not None
     assert explanation.path.lowest is not None
     assert explanation.path.lowest.probabilities["yes"] == pytest.approx(0.9)
-    assert "no deletions found that change the prediction" in str(explanation)
+    assert "no deletions found that change the prediction; without 8 words" in str(explanation)
+    few = TextExplainer(sure, label_names=LABELS)("a good film")
+    assert "no deletion changes the prediction; without good still yes 0.90" in str(few)
 
 
 def test_a_single_score_has_a_path_and_no_decision() -> None:

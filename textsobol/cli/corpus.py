@@ -134,7 +134,7 @@ def corpus(
         message += f"; {found.outside:,} are longer than the model's window (--long window)"
     if found.failed:
         name, reason = next(found.failures())
-        message += f"; {found.failed:,} failed, see the column error; {name!r}: {reason}"
+        message += f"; {found.failed:,} failed, see their column 'error'; {name!r}: {reason}"
     note(f"{message} ({format_duration(time.monotonic() - start)})")
     if found.failed:
         raise typer.Exit(SOME_FAILED)

@@ -192,7 +192,7 @@ def list_facts(explanation: TextExplanation) -> list[tuple[str, Any]]:
         ("calls", cost.get("calls")),
         ("from the cache", cost.get("cached")),
         ("tokens", cost.get("tokens")),
-        ("tokens not run twice", f"{cost['shared']:.0%}" if "shared" in cost else None),
+        ("tokens not run twice", f"{100 * cost['shared']:.0f} %" if "shared" in cost else None),
         ("base masks", settings.get("base_masks") or None),
         ("base masks for leading words", settings.get("leader_masks") or None),
         ("seconds", None if "seconds" not in cost else f"{cost['seconds']:.2f}"),

@@ -134,8 +134,11 @@ def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | N
     lowest = path.lowest
     assert lowest is not None
     label = path.label
-    n_gone = sum(len(step.words) for step in path.steps[: path.steps.index(lowest) + 1])
-    gone = "1 word" if n_gone == 1 else f"{n_gone} words"
+    steps = path.steps[: path.steps.index(lowest) + 1]
+    if len(steps) <= _NAMED and all(len(step.words) == 1 for step in steps):
+        gone = join_words([mark(one_line(step.text)) for step in steps])
+    else:
+        gone = f"{sum(len(step.words) for step in steps)} words"
     left = f"{one_line(label)} {format_probability(lowest.probabilities[label])}"
     if len(explanation.probabilities) == 1 or explanation.answer is not None:
         return f"without {gone}: {left}"

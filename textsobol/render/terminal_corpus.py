@@ -30,6 +30,7 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
     failed = f", {view.failed:,} could not be explained" if view.failed else ""
     counts = ", ".join(f"{one_line(label)} {view.predicted[label]:,}" for label in labels)
     console.print(Text(f"{view.texts:,} texts: {counts}{failed}", style="bold"))
+    n_listed = 0
     for label in labels:
         table = Table(box=None, padding=(0, 1), show_edge=False)
         table.add_column(Text(f"push to {one_line(label)}"))
@@ -42,8 +43,14 @@ def show_corpus(view: CorpusView, console: Console, *, top: int = 10) -> None:
                 numbers = f"{word.texts:,}", f"{word.occurrences:,}", f"{word.score:+.3f}"
                 table.add_row(Text(one_line(word.word)), *numbers, interval)
             table.add_section()
-        console.print()
-        console.print(table)
+        if table.row_count:
+            console.print()
+            console.print(table)
+        n_listed += table.row_count
     console.print()
     note = f"words and phrases in at least {view.least_texts} texts, by score and frequency"
+    if not n_listed:
+        note = (
+            f"no word that pushes to a label is in {view.least_texts} texts or more (--min-texts)"
+        )
     console.print(note, style="dim", highlight=False, markup=False)

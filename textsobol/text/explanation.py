@@ -141,7 +141,9 @@ class TextExplanation:
             return "which words are the strongest is too close to call, even with many more passes"
         if self.settings.get("estimator") == "gates":
             return "which words are the strongest is not settled yet: method='sobol' measures it"
-        how = f"budget={passes}" + ("" if "precision" in self.settings else ", or precision=0.95")
+        how = f"budget={passes}"
+        if "precision" not in self.settings:
+            how += ", or method=Sobol(precision=0.95)"
         return (
             f"which words are the strongest is not settled yet; about {passes:,} forward passes "
             f"should settle it, or come close ({how})"

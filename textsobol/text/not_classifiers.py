@@ -19,7 +19,8 @@ _FINE_TUNE = (
     "load it with AutoModelForSequenceClassification, and fine-tune the head that this adds"
 )
 _PROMPTS = (
-    "to classify by a prompt, give TextExplainer(model, tokenizer, prompt=textsobol.Prompt(...))"
+    "to classify by a prompt, give TextExplainer(model, tokenizer, prompt=textsobol.Prompt(...)), "
+    "or --prompt FILE"
 )
 
 
