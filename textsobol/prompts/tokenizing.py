@@ -25,8 +25,8 @@ class PromptTokenizer:
         special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
         self.stand_in = next((token for token in special if token is not None), 0)
         # A causal model's answer follows the prompt, which therefore must not end.
-        special_ends = (tokenizer.eos_token_id, tokenizer.sep_token_id)
-        self._drops_end = not has_encoder and self._encode_as_is(["a"])[0][-1] in special_ends
+        special_ends = ([tokenizer.eos_token_id], [tokenizer.sep_token_id])
+        self._drops_end = not has_encoder and self._encode_as_is(["a"])[0][-1:] in special_ends
 
     def render(self, prompt: AnyPrompt) -> str:
         """The prompt as one string, with the markup of a chat."""
