@@ -205,7 +205,7 @@ def table(found: dict[str, Turns]) -> str:
             f"{statistics.median(times):.1f} x ({times[0]:.1f} to {times[-1]:.1f})",
             f"{own.off:.0e}",
         ])  # fmt: skip
-    header = ["way", "tokens", "times shared", "seconds", "times shared", "off by"]
+    header = ["way", "tokens", "tokens / shared", "seconds", "time / shared", "off by"]
     return markdown(header, rows)
 
 

@@ -19,6 +19,7 @@ from textsobol.prompts.local import LocalScorer
 from textsobol.prompts.runner import _halve_if_needed
 from textsobol.prompts.shared_prefixes import SharedPrefixes
 from textsobol.prompts.token_trees import AnswerTree
+from textsobol.prompts.tokenizing import PromptTokenizer
 
 ONES = [" positive", " negative", " a bad film, really", " Paris"]
 TEXTS = ["A good film.", "A film.", "good film.", "", "A good, good and long film about Paris."]
@@ -78,6 +79,15 @@ def test_any_tree_of_prompts_is_scored_like_its_prompts(family: str, batch_token
         for own in (slice(None), slice(2, 5), slice(0, 1), slice(None)):  # later calls share, too
             found = runner(prompts[own], tree, quiet)
             np.testing.assert_allclose(found, expected[own], atol=1e-4, rtol=0)
+
+
+def test_the_end_that_a_tokenizer_adds_is_left_out_but_not_one_that_is_written() -> None:
+    whole = ["Review: good\nSentiment:", "good</s>"]
+    plain, ended = ([tokenizer(f)(w)["input_ids"] for w in whole] for f in ("gpt2", "t5"))
+    assert ended[1] == [*plain[1], 2]
+    for family in ("gpt2", "t5"):
+        found = PromptTokenizer(tokenizer(family), has_encoder=False).encode(whole)
+        assert [list(ids) for ids in found] == plain
 
 
 def test_every_token_of_a_tree_is_run_once() -> None:

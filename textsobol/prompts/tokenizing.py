@@ -24,7 +24,9 @@ class PromptTokenizer:
         self._has_encoder = has_encoder
         special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
         self.stand_in = next((token for token in special if token is not None), 0)
-        self._ends = {tokenizer.eos_token_id, tokenizer.sep_token_id}
+        # A causal model's answer follows the prompt, which therefore must not end.
+        special_ends = ([tokenizer.eos_token_id], [tokenizer.sep_token_id])
+        self._drops_end = not has_encoder and self._encode_as_is(["a"])[0][-1:] in special_ends
 
     def render(self, prompt: AnyPrompt) -> str:
         """The prompt as one string, with the markup of a chat."""
@@ -47,14 +49,16 @@ class PromptTokenizer:
         return [tuple(ids) or (self.stand_in,) for ids in every]
 
     def _encode(self, texts: Sequence[str], *, adds_special: bool) -> list[list[int]]:
+        every = self._encode_as_is(texts, adds_special=adds_special)
+        return [ids[:-1] for ids in every] if adds_special and self._drops_end else every
+
+    def _encode_as_is(self, texts: Sequence[str], *, adds_special: bool = True) -> list[list[int]]:
         with keep_settings(self._tokenizer):
             encoding = self._tokenizer(
                 list(texts), add_special_tokens=adds_special, truncation=False, padding=False,
                 verbose=False,
             )  # fmt: skip
         every: list[list[int]] = encoding["input_ids"]
-        if adds_special and not self._has_encoder:  # the answer follows: the text does not end here
-            every = [ids[:-1] if ids and ids[-1] in self._ends else ids for ids in every]
         return every
 
     def cut_answer(self, prompt: AnyPrompt, answer: str) -> list[tuple[str, Tokens]]:
