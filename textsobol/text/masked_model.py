@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from textsobol.endpoints.client import RemoteCost
 from textsobol.errors import BlackBoxError
 from textsobol.ledger import Ledger
 from textsobol.masked_model import MaskedClassifier
@@ -26,7 +27,6 @@ from textsobol.text.gates import GatedText, gate_gradients, takes_gates, window_
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
-from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
 from textsobol.text.words import Span, add_punctuation, find_paragraphs, find_sentences
@@ -92,7 +92,7 @@ class MaskedTextModel(MaskedClassifier):
     @property
     def is_remote(self) -> bool:
         """Whether forward passes are calls of a server."""
-        return isinstance(self._classifier, RemoteClassifier)
+        return isinstance(self._prepared.cost, RemoteCost)
 
     @property
     def engine(self) -> Engine:

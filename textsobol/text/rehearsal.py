@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,12 @@ def estimate_cost(task: Task, seed: int) -> Estimate:
     tokens = times * cost.tokens + n_whole * model.cost.tokens / model.passes
     seconds = None
     if not model.is_remote:
-        size = tokens or passes + n_whole
-        seconds = size * measure_speed(model, first.draw(cost.passes // _PART))
+        sample = measure_sample(model, first.draw(cost.passes // _PART))
+        if tokens:
+            seconds = tokens * sample.seconds / sample.tokens
+        else:  # none, or known only when the model runs, such as those that prompts share
+            scale = (passes + n_whole) / sample.passes
+            seconds, tokens = scale * sample.seconds, scale * sample.tokens
     windows = cost.metadata().get("windows")
     return Estimate(
         passes,
@@ -89,14 +93,23 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     return rehearsal
 
 
-def measure_speed(model: MaskedTextModel, masks: Array) -> float:
-    """Seconds per token, or per forward pass of models without tokens.
+@dataclass(frozen=True)
+class Sample:
+    """Forward passes that were made, their tokens, and how long they took."""
+
+    passes: int
+    tokens: int
+    seconds: float
+
+
+def measure_sample(model: MaskedTextModel, masks: Array) -> Sample:
+    """What some masks cost; the first forward passes of all may be slow.
 
     The model runs on more and more of the masks, up to about ten batches; the last and largest
     number counts.
     """
     runner = Rehearsal(model, None)
-    n_batches, start, n, speed = 0, 0, 1, 0.0
+    n_batches, start, n, sample = 0, 0, 1, Sample(1, 0, 0.0)
 
     def tick(n_passes: int) -> None:
         nonlocal n_batches
@@ -109,9 +122,9 @@ def measure_speed(model: MaskedTextModel, masks: Array) -> float:
         run(_ask(runner, masks[start : start + n]), tick)
         elapsed = time.perf_counter() - began
         passes, tokens = cost.passes - before[0], cost.tokens - cost.padding - before[1]
-        speed = elapsed / (tokens or passes) if passes else speed
+        sample = Sample(passes, tokens, elapsed) if passes else sample
         start, n = start + n, 2 * n
-    return speed
+    return sample
 
 
 def _ask(rehearsal: Rehearsal, masks: Array) -> Steps[None]:
