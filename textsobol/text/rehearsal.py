@@ -19,6 +19,7 @@ from textsobol.driver import run
 from textsobol.errors import BlackBoxError
 from textsobol.estimate import Estimate
 from textsobol.ledger import Ledger
+from textsobol.methods.gradients import open_model
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.steps import Ask, Engine, Forwarded, Steps, Tick
 from textsobol.text.masked_model import MaskedTextModel
@@ -75,6 +76,7 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     rehearsal = Rehearsal(model, noise)
     whole = np.ones((1, model.n_features), dtype=bool)
     if task.method.kind == "white box":
+        open_model(model.problem(task.target))  # refuses what has no gradients
         run(_ask(rehearsal, whole))
         return rehearsal
     if task.most_masks * model.n_features > _MOST_CELLS:
