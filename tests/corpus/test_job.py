@@ -138,7 +138,7 @@ def test_what_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert errors["1"] == "nothing to explain: the text is empty or blank"
     assert errors["3"] == "nothing to explain: there is no text"
     assert "cannot read this (text: 'poison good')" in errors["5"]
-    assert "no word of the text can be left out" in errors["6"]
+    assert "the text has no words: unit=" in errors["6"]
     assert found.manifest["result"] == {"texts": 7, "failed": 5, "shards": 1}
 
 

@@ -64,6 +64,15 @@ def test_an_answer_is_explained_token_by_token() -> None:
     assert own.settings["is_own_answer"]
 
 
+def test_a_server_is_asked_about_the_whole_prompt_only_for_an_estimate() -> None:
+    with serving(language.llama_cpp) as server:
+        explainer = TextExplainer(at(server, logprobs="generated"), prompt=PROMPT)
+        found = explainer.estimate(TEXT, method="occlusion")
+        assert server.n_requests == 1
+    assert (found.passes, found.tokens, found.seconds) == (8, None, None)
+    assert explainer.model is None, "no model of torch"
+
+
 def test_scores_that_are_bounds_are_said() -> None:
     with serving(language.llama_cpp) as server:
         explainer = TextExplainer(at(server, top_logprobs=3), prompt=PROMPT)

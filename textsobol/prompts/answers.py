@@ -8,6 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from textsobol.sobol.arrays import Floats
+from textsobol.text.inputs import refuse_surrogates
 
 Answers = Mapping[str, str | Sequence[str]]
 
@@ -46,6 +47,11 @@ def check_answers(answers: Answers) -> None:
                 f"the answer of label {label!r} must be a string, or a list of strings, and not "
                 f"empty"
             )
+        refuse_surrogates(str(label), "a label")
+        for text in texts:
+            refuse_surrogates(text, "an answer")
+        if [str(each) for each in answers].count(str(label)) > 1:
+            raise ValueError(f"the label {str(label)!r} is there twice: as a number and a text")
     _check_prefixes(list_answers(answers))
 
 
@@ -54,6 +60,11 @@ def _check_prefixes(answers: Sequence[tuple[str, str]]) -> None:
     for (label, answer), (other_label, other) in permutations(answers, 2):
         if not other.startswith(answer):
             continue
+        if label != other_label and answer == other:
+            raise ValueError(
+                f"the labels {label!r} and {other_label!r} have the same answer {answer!r}: give "
+                f"each its own"
+            )
         if label == other_label:
             raise ValueError(
                 f"label {label!r} has the answers {answer!r} and {other!r}; the first counts "

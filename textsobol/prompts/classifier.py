@@ -9,6 +9,7 @@ from typing import Any
 
 from textsobol.prompts.answers import list_answers
 from textsobol.prompts.layout import Layout
+from textsobol.prompts.local import LocalScorer
 from textsobol.prompts.prompt import Prompt
 from textsobol.prompts.questions import (
     LabelQuestion,
@@ -42,7 +43,7 @@ class PromptClassifier:
         self._reference = reference
         self.name = scorer.name
         self.tokenizer = scorer.tokenizer
-        self.model = getattr(scorer, "model", None)
+        self.model = scorer.model if isinstance(scorer, LocalScorer) else None
         self.activation = "log" if prompt.answers is None else "softmax"
         self.details = {**scorer.details, "prompt": prompt.to_dict()}
 
@@ -127,10 +128,8 @@ class AskedPrompt:
         self._layout = layout
         self._features = layout.features(segment)
         self._question = question
-        self._scorer, self._cost = classifier._scorer.for_prompt(whole, question.answers)
-        self._reference = classifier._reference and classifier._reference.for_prompt(
-            whole, question.answers
-        )[0]  # fmt: skip
+        self._classifier = classifier
+        self._whole = whole
 
     def segment(self, text: str) -> list[Span]:
         """The features of the displayed text."""
@@ -146,10 +145,13 @@ class AskedPrompt:
     ) -> Prepared:
         """The masked versions of the prompt."""
         masked = self._layout.masked(spans[0], self.replacement(perturbation))
-        reference = None if self._reference is None else partial(self._ask, self._reference)
+        own = self._whole, self._question.answers
+        scorer, cost = self._classifier._scorer.for_prompt(*own)
+        given = self._classifier._reference
+        reference = None if given is None else partial(self._ask, given.for_prompt(*own)[0])
         return Prepared(
-            masked.render, str, partial(self._ask, self._scorer), cost=self._cost,
-            reference=reference, answer=self.answer,
+            masked.render, str, partial(self._ask, scorer), cost=cost, reference=reference,
+            answer=self.answer,
         )  # fmt: skip
 
     def _ask(self, scorer: AnswerScorer, prompts: Any, tick: Tick) -> Forwarded:

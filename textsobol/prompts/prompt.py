@@ -9,6 +9,7 @@ from typing import Any
 import regex
 
 from textsobol.prompts.answers import check_answers
+from textsobol.text.inputs import refuse_surrogates
 
 _PLACE = regex.compile(r"\{\{(?P<plain>\w+)\}\}|\{(?P<name>[^\W\d]\w*)\}")
 _UNITS = ("part", "word", "sentence", "paragraph")
@@ -64,6 +65,10 @@ class Prompt:
             raise ValueError("calibrate= compares labels: give answers={label: answer}, too")
         if self.calibrate is not None and not isinstance(self.calibrate, str):
             raise ValueError(f"calibrate={self.calibrate!r}: give a text, such as 'N/A'")
+        if not isinstance(self.separator, str):
+            raise ValueError(f"separator={self.separator!r}: give a string")
+        refuse_surrogates(self.separator, "separator=")
+        refuse_surrogates(self.calibrate or "", "the text of calibrate=")
 
     @property
     def is_chat(self) -> bool:
@@ -94,7 +99,12 @@ class Prompt:
             ...        features=["document", "text"]).chosen_features()
             {'document': 'part', 'text': ''}
         """
-        asked = [self.features] if isinstance(self.features, str) else list(self.features)
+        own = [self.features] if isinstance(self.features, str) else self.features
+        if not isinstance(own, Sequence) or not all(isinstance(each, str) for each in own):
+            raise ValueError(
+                f"features={own!r}: give 'text', 'parts', 'all' or a list of names of parts"
+            )
+        asked = list(own)
         if asked == ["all"]:
             return {"all": ""}
         names = list(self.parts or {})
@@ -136,7 +146,7 @@ class Prompt:
             "template": self.template if isinstance(self.template, str)
             else [dict(message) for message in self.template],
             "answers": None if answers is None
-            else {label: _to_plain(own) for label, own in answers.items()},
+            else {str(label): _to_plain(own) for label, own in answers.items()},
             "parts": None if parts is None
             else {name: _to_plain(own) for name, own in parts.items()},
             "features": _to_plain(self.features),
@@ -167,8 +177,9 @@ def cut_template(content: str) -> list[tuple[bool, str]]:
 
 def _check_template(template: Any) -> None:
     if isinstance(template, str):
+        refuse_surrogates(template, "the prompt")
         return
-    if not isinstance(template, Sequence) or not template:
+    if not isinstance(template, Sequence) or isinstance(template, bytes) or not template:
         raise ValueError("a prompt is a string with {text} in it, or a list of chat messages")
     for number, message in enumerate(template):
         is_message = isinstance(message, Mapping) and all(
@@ -179,9 +190,12 @@ def _check_template(template: Any) -> None:
                 f"message {number} of the prompt must be {{'role': ..., 'content': ...}} with "
                 f"strings, not {message!r:.80}"
             )
+        refuse_surrogates(message["role"] + message["content"], f"message {number} of the prompt")
 
 
 def _check_parts(template: Template, parts: Parts) -> None:
+    if not isinstance(parts, Mapping):
+        raise ValueError("parts= maps names to texts, such as {'instruction': 'Be brief.'}")
     contents = [template] if isinstance(template, str) else [m["content"] for m in template]
     places = [own for content in contents for is_place, own in cut_template(content) if is_place]
     if "text" not in places:
@@ -199,9 +213,12 @@ def _check_parts(template: Template, parts: Parts) -> None:
             raise ValueError(f"a part cannot be called {name!r}, which has a meaning of its own")
         if name not in places:
             raise ValueError(f"part {name!r} has no place in the prompt: write {{{name}}} there")
-        texts = [own] if isinstance(own, str) else list(own)
-        if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        texts = [own] if isinstance(own, str) else own
+        is_list = isinstance(texts, Sequence) and len(texts) > 0
+        if not is_list or not all(isinstance(text, str) and text.strip() for text in texts):
             raise ValueError(f"part {name!r} must be a text, or a list of texts, and not empty")
+        for text in texts:
+            refuse_surrogates(text, f"part {name!r}")
 
 
 def _to_plain(value: str | Sequence[str]) -> str | list[str]:

@@ -14,6 +14,7 @@ from textsobol.prompts.answers import join_answers
 from textsobol.prompts.scoring import AnswerScorer, AnyPrompt, Prompts
 from textsobol.sobol.arrays import Floats
 from textsobol.steps import Tick
+from textsobol.text.inputs import refuse_surrogates
 
 
 class Question(Protocol):
@@ -132,8 +133,12 @@ def ask_answer(
         raise ValueError(f"targets={phrases}: the targets of an answer are phrases of it")
     if target is None and not hasattr(scorer, "write_answer"):
         raise ValueError(f"{scorer.name} does not write answers here: give target=...")
-    if target is not None and not target.strip():
-        raise ValueError(f"target={target!r}: the answer to explain is blank")
+    if target is not None:
+        if not isinstance(target, str):
+            raise ValueError(f"target={target!r}: an answer is a string")
+        if not target.strip():
+            raise ValueError(f"target={target!r}: the answer to explain is blank")
+        refuse_surrogates(target, "target=")
     answer = scorer.write_answer(prompt) if target is None else target
     has_pieces = hasattr(scorer, "cut_answer")
     if phrases is not None and not has_pieces:

@@ -37,9 +37,17 @@ class PromptTokenizer:
                 "the tokenizer has no chat template, so that it cannot put messages together: "
                 "write the prompt as one string, or set tokenizer.chat_template"
             )
-        return str(
-            self._tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
-        )
+        from jinja2 import TemplateError
+
+        apply = self._tokenizer.apply_chat_template
+        try:
+            return str(apply(prompt, tokenize=False, add_generation_prompt=True))
+        except TemplateError as error:  # some take no system message, or no two in a row
+            roles = ", ".join(message["role"] for message in prompt)
+            raise ValueError(
+                f"the chat template of the tokenizer refuses messages of {roles}: {error}; change "
+                f"their roles, or write the prompt as one string"
+            ) from error
 
     def encode(self, prompts: Prompts) -> list[Tokens]:
         """Token ids of prompts, none of them empty."""

@@ -25,7 +25,7 @@ from textsobol.text.classifiers import Classifier
 from textsobol.text.doubts import warn_of_unknown_words, weigh_punctuation
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.given import describe_given
-from textsobol.text.inputs import Text, checked_texts
+from textsobol.text.inputs import Text, checked_texts, refuse_surrogates
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.rehearsal import estimate_cost
@@ -127,6 +127,7 @@ class TextExplainer:
             raise ValueError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
         if batch_texts < 1 or (batch_tokens is not None and batch_tokens < 1):
             raise ValueError("batch_tokens and batch_texts must be at least 1")
+        refuse_surrogates(perturbation, "perturbation=")
         options: dict[str, Any] = {
             "batch_tokens": batch_tokens, "trust_remote_code": trust_remote_code, "dtype": dtype,
         }  # fmt: skip

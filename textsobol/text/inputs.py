@@ -35,11 +35,16 @@ def checked_texts(text: Any) -> tuple[Text, list[str]]:
     for part in parts:
         if not part.strip():
             raise ValueError("nothing to explain: the text is empty or blank")
-        try:
-            part.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"the text has half of a surrogate pair at character {error.start}, which no "
-                f"tokenizer can read; fix it with text.encode('utf-8', 'replace').decode()"
-            ) from None
+        refuse_surrogates(part, "the text")
     return text, parts
+
+
+def refuse_surrogates(text: str, name: str) -> None:
+    """Raise an error for a text that cannot be encoded."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{name} has half of a surrogate pair at character {error.start}, which no tokenizer "
+            f"can read; fix it with text.encode('utf-8', 'replace').decode()"
+        ) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from textsobol.endpoints.client import RemoteCost
 from textsobol.errors import BlackBoxError
 from textsobol.ledger import Ledger
 from textsobol.masked_model import MaskedClassifier
@@ -26,7 +27,6 @@ from textsobol.text.gates import GatedText, gate_gradients, takes_gates, window_
 from textsobol.text.inputs import Text
 from textsobol.text.masked_text import MaskedText
 from textsobol.text.records import Word
-from textsobol.text.remote import RemoteClassifier
 from textsobol.text.tokens import split_masks
 from textsobol.text.windowed import WindowedClassifier
 from textsobol.text.words import Span, add_punctuation, find_paragraphs, find_sentences
@@ -60,7 +60,7 @@ class MaskedTextModel(MaskedClassifier):
         self.words = words
         self.scored = [k for k, word in enumerate(words) if word.status == "scored"]
         if not self.scored:
-            raise ValueError("nothing to explain: no word of the text can be left out")
+            raise ValueError(f"nothing to explain: {_say_why(words)}")
         texts = [text] if isinstance(text, str) else list(text)
         self._seen = [whole[:cut] for whole, cut in zip(texts, cuts, strict=True)]
         self._spans = [
@@ -92,7 +92,7 @@ class MaskedTextModel(MaskedClassifier):
     @property
     def is_remote(self) -> bool:
         """Whether forward passes are calls of a server."""
-        return isinstance(self._classifier, RemoteClassifier)
+        return isinstance(self._prepared.cost, RemoteCost)
 
     @property
     def engine(self) -> Engine:
@@ -249,6 +249,13 @@ class MaskedTextModel(MaskedClassifier):
         text = " / ".join(part.render(own)[0] for part, own in zip(parts, masks, strict=True))
         shown = text if len(text) <= 300 else text[:300] + " ..."
         return BlackBoxError(f"{error} (text: {shown!r})", error.mask)
+
+
+def _say_why(words: Sequence[Word]) -> str:
+    """Why no word can be left out."""
+    if not words:
+        return "the text has no words: unit='word+punctuation' also takes punctuation marks"
+    return "no word of the text can be left out: all are ignored, or beyond the model's window"
 
 
 def _refuse_windows() -> Differentiable:

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from textsobol.driver import run
 from textsobol.errors import BlackBoxError
 from textsobol.estimate import Estimate
 from textsobol.ledger import Ledger
+from textsobol.methods.gradients import open_model
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.steps import Ask, Engine, Forwarded, Steps, Tick
 from textsobol.text.masked_model import MaskedTextModel
@@ -50,8 +51,12 @@ def estimate_cost(task: Task, seed: int) -> Estimate:
     tokens = times * cost.tokens + n_whole * model.cost.tokens / model.passes
     seconds = None
     if not model.is_remote:
-        size = tokens or passes + n_whole
-        seconds = size * measure_speed(model, first.draw(cost.passes // _PART))
+        sample = measure_sample(model, first.draw(cost.passes // _PART))
+        if tokens:
+            seconds = tokens * sample.seconds / sample.tokens
+        else:  # none, or known only when the model runs, such as those that prompts share
+            scale = (passes + n_whole) / sample.passes
+            seconds, tokens = scale * sample.seconds, scale * sample.tokens
     windows = cost.metadata().get("windows")
     return Estimate(
         passes,
@@ -71,6 +76,7 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     rehearsal = Rehearsal(model, noise)
     whole = np.ones((1, model.n_features), dtype=bool)
     if task.method.kind == "white box":
+        open_model(model.problem(task.target))  # refuses what has no gradients
         run(_ask(rehearsal, whole))
         return rehearsal
     if task.most_masks * model.n_features > _MOST_CELLS:
@@ -89,14 +95,23 @@ def rehearse(task: Task, seed: int, *, noise: int) -> Rehearsal:
     return rehearsal
 
 
-def measure_speed(model: MaskedTextModel, masks: Array) -> float:
-    """Seconds per token, or per forward pass of models without tokens.
+@dataclass(frozen=True)
+class Sample:
+    """Forward passes that were made, their tokens, and how long they took."""
+
+    passes: int
+    tokens: int
+    seconds: float
+
+
+def measure_sample(model: MaskedTextModel, masks: Array) -> Sample:
+    """What some masks cost; the first forward passes of all may be slow.
 
     The model runs on more and more of the masks, up to about ten batches; the last and largest
     number counts.
     """
     runner = Rehearsal(model, None)
-    n_batches, start, n, speed = 0, 0, 1, 0.0
+    n_batches, start, n, sample = 0, 0, 1, Sample(1, 0, 0.0)
 
     def tick(n_passes: int) -> None:
         nonlocal n_batches
@@ -109,9 +124,9 @@ def measure_speed(model: MaskedTextModel, masks: Array) -> float:
         run(_ask(runner, masks[start : start + n]), tick)
         elapsed = time.perf_counter() - began
         passes, tokens = cost.passes - before[0], cost.tokens - cost.padding - before[1]
-        speed = elapsed / (tokens or passes) if passes else speed
+        sample = Sample(passes, tokens, elapsed) if passes else sample
         start, n = start + n, 2 * n
-    return speed
+    return sample
 
 
 def _ask(rehearsal: Rehearsal, masks: Array) -> Steps[None]:
