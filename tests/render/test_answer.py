@@ -79,7 +79,9 @@ def test_parts_of_the_prompt_have_their_names_in_the_bars(look: Look) -> None:
         ]  # fmt: skip
         footer = page.locator("footer").inner_text()
         assert f"tokens {explanation.cost['tokens']} " in footer
-    assert "document 1" in as_text(explanation)
+    shown = as_text(explanation)
+    assert "document 1" in shown
+    assert "\n part " in shown
 
 
 def test_there_is_no_table_without_parts(look: Look) -> None:

@@ -232,7 +232,9 @@ def _make_ranking(explanation: TextExplanation, listed: Sequence[WordScore]) -> 
     """One line per word: its score, its interval if known, and a bar."""
     table = Table(box=None, padding=(0, 1), show_edge=False)
     unit = explanation.settings.get("unit", "word")
-    table.add_column(unit if unit in ("sentence", "paragraph") else "word")
+    if all(word.name for word in explanation.words):
+        unit = "part"  # of a prompt, such as a document
+    table.add_column(unit if unit in ("sentence", "paragraph", "part") else "word")
     table.add_column("score", justify="right")
     intervals = [_format_interval(each, is_exact=explanation.is_exact) for each in listed]
     if any(intervals):
