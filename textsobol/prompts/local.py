@@ -133,7 +133,8 @@ class LocalScorer:
                 if isinstance(prompt, str) and "\n" in text.strip():
                     break
         text = self.tokenizer.decode(written, skip_special_tokens=True)
-        text = text.rstrip("\ufffd")  # a character whose other tokens were not written
+        # Without the beginning of a character whose other tokens were not written.
+        text = text.rstrip("\ufffd") or text
         if isinstance(prompt, str) and text.strip():
             text = text[: len(text) - len(text.lstrip())] + text.strip().splitlines()[0]
         if not text.strip():
