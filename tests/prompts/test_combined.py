@@ -31,12 +31,11 @@ def test_the_cost_of_a_prompt_is_estimated(family: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:.* is slower than float32")
 def test_tokens_that_measure_precision_are_not_counted() -> None:
-    given = {"method": "occlusion"}
     tok, lm = tokenizer("llama"), model("llama")
     half = TextExplainer(lm, tok, prompt=LABELS, dtype="bfloat16", progress=False)
     assert (
-        half("A good film", **given).cost["tokens"]
-        == (make("llama")("A good film", **given).cost["tokens"])
+        half("A good film", method="occlusion").cost["tokens"]
+        == (make("llama")("A good film", method="occlusion").cost["tokens"])
     )
 
 
