@@ -7,6 +7,7 @@ import pytest
 
 from tests.prompts.tiny import ANSWERS, REVIEW, model, tokenizer
 from textsobol import Prompt, TextExplainer, TextExplanation
+from textsobol.prompts.local import LocalScorer
 
 TEXT = "A good film, a bad film; good actors, bad script! The plot is dull and long."
 LABELS = Prompt(REVIEW, answers=ANSWERS)
@@ -30,13 +31,31 @@ def test_the_cost_of_a_prompt_is_estimated(family: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:.* is slower than float32")
 def test_tokens_that_measure_precision_are_not_counted() -> None:
-    given = {"method": "occlusion"}
     tok, lm = tokenizer("llama"), model("llama")
     half = TextExplainer(lm, tok, prompt=LABELS, dtype="bfloat16", progress=False)
     assert (
-        half("A good film", **given).cost["tokens"]
-        == (make("llama")("A good film", **given).cost["tokens"])
+        half("A good film", method="occlusion").cost["tokens"]
+        == (make("llama")("A good film", method="occlusion").cost["tokens"])
     )
+
+
+def test_an_answer_that_is_cut_within_a_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = tokenizer()
+    scorer = LocalScorer(model(), tok)
+    tokens = [*tok(" good \u597d\u597d")["input_ids"][:-1], tok.eos_token_id]
+    monkeypatch.setattr(scorer, "_choose_next", lambda _, written: tokens[len(written)])
+    assert scorer.write_answer("Review:") == " good \u597d"
+
+
+def test_the_token_for_padding_in_a_prompt_is_seen() -> None:
+    asked: list[dict[str, Any]] = []
+    lm = model("qwen2")
+    hook = lm.register_forward_pre_hook(
+        lambda _, args, given: asked.append(given), with_kwargs=True
+    )
+    LocalScorer(lm, tokenizer()).write_answer("<pad>Review: A film")
+    hook.remove()
+    assert all(given["attention_mask"].all() for given in asked)
 
 
 def test_gradients_are_refused_before_they_are_estimated() -> None:

@@ -127,3 +127,11 @@ def test_a_corpus_is_explained_by_a_prompt(path: str, tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "positive" in shown.output
     assert "The plot is dull" in (tmp_path / "report.html").read_text()
+
+
+def test_a_prompt_in_another_encoding_is_named(path: str, tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_bytes("Cr\u00edtica: {text}".encode("utf-16"))
+    result = run(app, ["explain", TEXT, "--model", path, "--prompt", str(prompt), *ANSWERS])
+    assert result.exit_code == 1
+    assert "prompt.txt is not a text file in UTF-8" in " ".join(result.output.split())

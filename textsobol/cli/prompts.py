@@ -169,4 +169,7 @@ def _read_template(path: Path) -> Any:
 
 def _read_file(path: Path) -> str:
     """The text of a file, without the line end that editors add."""
-    return path.read_text(encoding="utf-8").removesuffix("\n")
+    try:
+        return path.read_text(encoding="utf-8").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a text file in UTF-8: {error}") from error

@@ -133,6 +133,8 @@ class LocalScorer:
                 if isinstance(prompt, str) and "\n" in text.strip():
                     break
         text = self.tokenizer.decode(written, skip_special_tokens=True)
+        # Without the beginning of a character whose other tokens were not written.
+        text = text.rstrip("\ufffd") or text
         if isinstance(prompt, str) and text.strip():
             text = text[: len(text) - len(text.lstrip())] + text.strip().splitlines()[0]
         if not text.strip():
@@ -147,7 +149,9 @@ class LocalScorer:
 
         device = self.model.device
         own = [*prompt, *written] if not self._has_encoder else prompt
-        inputs = {"input_ids": torch.tensor([own], device=device)}
+        ids = torch.tensor([own], device=device)
+        # A mask, since a prompt may hold the token for padding: some chats end messages with it.
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         if self._has_encoder:
             start = int(self.model.config.decoder_start_token_id)
             inputs["decoder_input_ids"] = torch.tensor([[start, *written]], device=device)
