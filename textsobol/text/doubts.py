@@ -16,13 +16,29 @@ from textsobol.methods import Attribution
 from textsobol.steps import Ask, Steps
 from textsobol.text.masked_model import MaskedTextModel
 from textsobol.text.tokens import keep_settings
-from textsobol.text.words import find_words
+from textsobol.text.unspaced import name_cutters
+from textsobol.text.words import Segmenter, find_words
 
 # Of each of 5,000 film reviews the bundled model knows more than 80 % of the words; of texts in 21
 # other languages, fewer than 60 %.
 _MOST_UNKNOWN = 0.25
 _LEAST_UNKNOWN = 3  # words: in a short text, a name or two are no sign of another language
 _NO_CHANGE = 1e-6  # relative to the score: what rounding can do
+
+
+def note_doubts(
+    model: MaskedTextModel, classifier: Any, segment: Segmenter, *, is_bundled: bool
+) -> dict[str, Any]:
+    """What the settings of an explanation say of its text; runs no method."""
+    texts = [model.text] if isinstance(model.text, str) else list(model.text)
+    cutters, difference = name_cutters(segment, texts), model.measure_precision()
+    return {
+        **({"segmenters": cutters} if cutters else {}),
+        **({} if difference is None else {"precision_difference": difference}),
+        **warn_of_unknown_words(
+            texts, classifier.tokenizer, classifier.name, is_bundled=is_bundled
+        ),
+    }
 
 
 def warn_of_unknown_words(

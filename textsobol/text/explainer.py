@@ -16,18 +16,18 @@ from textsobol.methods import Attribution, Method, find_method
 from textsobol.methods.method import check_call, record
 from textsobol.outputs import SCORES
 from textsobol.progress import Expect, LateProgress
-from textsobol.prompts.classifier import PromptClassifier
 from textsobol.prompts.loading import as_prompt_classifier
 from textsobol.prompts.prompt import Prompt
 from textsobol.provenance import versions
 from textsobol.steps import Steps, map_results
 from textsobol.text.classifiers import Classifier
-from textsobol.text.doubts import warn_of_unknown_words, weigh_punctuation
+from textsobol.text.doubts import note_doubts, weigh_punctuation
 from textsobol.text.explanation import TextExplanation
 from textsobol.text.given import describe_given
-from textsobol.text.inputs import Text, checked_texts, refuse_surrogates
+from textsobol.text.inputs import Text, refuse_surrogates
 from textsobol.text.loading import as_classifier
 from textsobol.text.masked_model import MaskedTextModel
+from textsobol.text.masking import Masking
 from textsobol.text.rehearsal import estimate_cost
 from textsobol.text.scores import (
     advise_passes,
@@ -39,9 +39,6 @@ from textsobol.text.scores import (
 )
 from textsobol.text.segmenters import describe_unit, get_segmenter
 from textsobol.text.task import begin
-from textsobol.text.truncation import find_spans, find_visible_words
-from textsobol.text.unspaced import name_cutters
-from textsobol.text.windowed import with_windows
 from textsobol.text.windows import Windows, read_long
 from textsobol.text.words import Ignore, describe_ignore, make_ignore_predicate
 
@@ -149,13 +146,11 @@ class TextExplainer:
             asked = as_prompt_classifier(model, tokenizer, prompt, **options)
             self._classifier = cast(Classifier, asked)
         self._given = describe_given(model)
-        self._segment = get_segmenter(unit, self._classifier.tokenizer)
-        self._unit = describe_unit(unit)
-        self._perturbation = perturbation
-        self._ignored = make_ignore_predicate(ignore)
-        self._ignore = describe_ignore(ignore)
-        self._windows = read_long(long)
-        self._score = score or "logit"
+        self._masking = Masking(
+            get_segmenter(unit, self._classifier.tokenizer), make_ignore_predicate(ignore),
+            read_long(long), perturbation, score or "logit",
+        )  # fmt: skip
+        self._unit, self._ignore = describe_unit(unit), describe_ignore(ignore)
         self.progress = progress
 
     @property
@@ -175,11 +170,11 @@ class TextExplainer:
             "model": self._classifier.name,
             "given": self._given,
             "unit": self._unit,
-            "perturbation": self._perturbation,
+            "perturbation": self._masking.perturbation,
             "ignore": self._ignore,
             **self._classifier.details,
-            **({} if self._windows is None else self._windows.settings),
-            "score": self._score if self._classifier.activation != "none" else "output",
+            **({} if self._masking.windows is None else self._masking.windows.settings),
+            "score": self._masking.score if self._classifier.activation != "none" else "output",
         }
 
     def __call__(
@@ -269,10 +264,13 @@ class TextExplainer:
         """
         start = time.perf_counter()
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
-        own = self._mask(text, target, targets)
+        own = self._masking.mask(self._classifier, text, target, targets)
         task = yield from begin(own, method, budget=budget, target=target, targets=targets)
         model, target, budget = task.model, task.target, task.budget
-        notes = self._note(model)
+        notes = note_doubts(
+            model, self._classifier, self._masking.segment,
+            is_bundled=self._given["kind"] == "bundled model",
+        )  # fmt: skip
         expect(task.most_masks, task.announce)
         problem = model.problem(target, is_streamed=is_streamed)
         steps = method.attribute(problem, budget=task.n_masks, seed=seed)
@@ -288,42 +286,6 @@ class TextExplainer:
         notes |= yield from weigh_punctuation(model, found, target)
         model.cost.warn()
         return explain(found)
-
-    def _note(self, model: MaskedTextModel) -> dict[str, Any]:
-        """What the settings of an explanation say of its text; runs no method."""
-        texts = [model.text] if isinstance(model.text, str) else list(model.text)
-        classifier, cutters = self._classifier, name_cutters(self._segment, texts)
-        difference = model.measure_precision()
-        return {
-            **({"segmenters": cutters} if cutters else {}),
-            **({} if difference is None else {"precision_difference": difference}),
-            **warn_of_unknown_words(
-                texts, classifier.tokenizer, classifier.name,
-                is_bundled=self._given["kind"] == "bundled model",
-            ),
-        }  # fmt: skip
-
-    def _mask(
-        self,
-        text: Text,
-        target: str | None = None,
-        targets: Sequence[str] | int | None = None,
-    ) -> MaskedTextModel:
-        text, texts = checked_texts(text)
-        classifier = self._classifier
-        if isinstance(classifier, PromptClassifier):
-            asked = classifier.ask(text, self._segment, target, targets)
-            text = asked.shown
-            spans = find_spans(asked.segment, [text], asked.tokenizer)
-            words, cuts = find_visible_words(asked, self._ignored, [text], spans)
-            words, classifier = asked.name_words(words), asked
-        else:
-            spans = find_spans(self._segment, texts, classifier.tokenizer)
-            classifier = with_windows(classifier, self._windows, texts, spans)
-            words, cuts = find_visible_words(classifier, self._ignored, texts, spans)
-        return MaskedTextModel(
-            classifier, text, words, cuts, perturbation=self._perturbation, score=self._score
-        )
 
     def _make_explanation(
         self,
@@ -375,13 +337,17 @@ class TextExplainer:
         """
         method, budget = find_method(method).for_texts(), check_call(budget, seed)
         steps = begin(
-            self._mask(text, target, targets), method, budget=budget, target=target, targets=targets
+            self._masking.mask(self._classifier, text, target, targets),
+            method,
+            budget=budget,
+            target=target,
+            targets=targets,
         )
         return estimate_cost(run(steps), seed)
 
     def masked(self, text: Text, *, targets: Sequence[str] | int | None = None) -> MaskedTextModel:
         """The masked model of a text, for metrics."""
-        model = self._mask(text, None, targets)
+        model = self._masking.mask(self._classifier, text, None, targets)
         return run(model.predict(None if model.answer is not None else targets))
 
     def many(self, texts: Iterable[Text], **settings: Any) -> Iterator[TextExplanation]:
@@ -398,7 +364,7 @@ class TextExplainer:
     def _record_settings(self, model: MaskedTextModel) -> dict[str, Any]:
         is_numbered = len(model.probabilities) > 1 and are_numbers(model.probabilities)
         made: dict[str, Any] = {"hint": NAME_LABELS} if is_numbered else {}
-        if model.answer is not None and self._score != "probability":
+        if model.answer is not None and self._masking.score != "probability":
             made["score"] = "log-probability"
         return {
             **self.settings, **model.details, "labels": list(model.labels), **made,
