@@ -336,7 +336,7 @@ def test_what_base_masks_leave_of_a_budget_goes_to_the_path() -> None:
     [
         ("", {}, "nothing to explain: the text is empty or blank"),
         (" \n\t", {}, "nothing to explain: the text is empty or blank"),
-        ("...", {}, "nothing to explain: no word"),
+        ("...", {}, "nothing to explain: the text has no words"),
         (("good", " "), {}, "nothing to explain"),
         (("a", "b", "c"), {}, "a pair of strings"),
         (b"bytes", {}, "a text is a string"),
