@@ -6,9 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.imdb.reading import READING
 from benchmarks.report import Report
-from benchmarks.reporting import decimal, interval, mean_with_interval, read_results
+from benchmarks.reporting import (
+    Cell,
+    Table,
+    decimal,
+    interval,
+    mean_with_interval,
+    paired_difference,
+    read_results,
+)
 from benchmarks.summary import load
 from benchmarks.tables import csv_of, markdown, table_of
 
@@ -39,7 +49,35 @@ def write_report(results: Sequence[Path], out: Path) -> None:
     """Write ``report.md``, ``.html`` and ``.csv`` of files that ``run`` has written."""
     runs = load(results, _READING)
     tables = [(table_of(run), run.commands) for run in runs]
+    tables += [(insertion_table(path), ()) for path in results]
     Report("Explaining prompts", _HOW_TO_READ, tables, (), ()).write(out, csv_of(runs))
+
+
+def insertion_table(path: Path) -> Table:
+    """Insertion against others on the same sentences."""
+    found: dict[str, dict[str, float]] = {}
+    titles: dict[str, str] = {}
+    for line in read_results(path).lines:
+        name = line["variant"]
+        titles[name] = line["title"]
+        found.setdefault(name, {})[line["review"]] = float(np.mean(line["insertion"]))
+    others = {
+        title: next(name for name in found if name.startswith(method))
+        for title, (method, _) in zip(
+            _READING.differences.values(), _READING.compared.values(), strict=True
+        )
+    }
+    rows = []
+    for name, own in found.items():
+        mean = mean_with_interval(list(own.values()))
+        row = [Cell(f"{titles[name]} ({name})"), Cell(decimal(mean.mean), after=interval(mean))]
+        for other in others.values():
+            difference = paired_difference(own, found[other])
+            shown = "" if name == other else decimal(difference.mean, sign=True)
+            row.append(Cell(shown, after=interval(difference, sign=True) if shown else ""))
+        rows.append(row)
+    caption = "Differences on the same sentences: above 0, the method of the row is better."
+    return Table(f"Insertion, {path.name}", caption, ["method", "insertion", *others], [("", rows)])
 
 
 def accuracy_table(path: Path) -> str:
