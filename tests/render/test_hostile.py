@@ -17,7 +17,10 @@ from textsobol.render.report import render_report
 from textsobol.render.summary import describe_flip_set, summarise
 from textsobol.render.view import clean
 
-pytestmark = pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::textsobol.ConstantScoreWarning"),
+    pytest.mark.filterwarnings("ignore::textsobol.PunctuationWarning"),
+]
 HOSTILE = {
     "script": "good <script>window.hacked = 1; alert(1)</script> film",
     "end of script": "good </script><script>window.hacked = 1</script> film",
