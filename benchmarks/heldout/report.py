@@ -164,19 +164,21 @@ Verdicts = Mapping[str, Sequence[Cell]]
 
 def verdicts_of(run: Run, ours: str) -> Verdicts:
     """Those of one model, for one of ours."""
+    own = {measure.title: (measure, ours) for measure in MEASURES}
+    own |= {f"{m.title}, ours with keep 0.9": (m, "flip-0.9") for m in MEASURES if m.is_near}
     return {
-        measure.title: [_verdict(run, measure, asked, ours) for asked in run.asked]
-        for measure in MEASURES
+        title: [_verdict(run, measure, asked, name) for asked in run.asked]
+        for title, (measure, name) in own.items()
     }
 
 
 def summary_table(of_models: Mapping[str, Verdicts]) -> Table:
     """How often ours, without a path, is first, level and behind with two passes a word or more."""
     rows = []
-    for measure in MEASURES:
-        row = [Cell(measure.title)]
+    for title in next(iter(of_models.values())):
+        row = [Cell(title)]
         for verdicts in of_models.values():
-            words = [cell.text for cell in verdicts[measure.title][1:]]
+            words = [cell.text for cell in verdicts[title][1:]]
             row.append(Cell(" · ".join(str(words.count(word)) for word in _WORDS)))
         if any(cell.text != _NEVER for cell in row[1:]):
             rows.append(row)
@@ -293,7 +295,8 @@ def pairs_table(runs: Sequence[Run]) -> Table:
         for name in ("keep 0.5", "keep 0.9", "deletions"):
             cells = []
             for number in asked:
-                values = lines.loc[lines["asked"] == number, f"pairs {name}"].dropna()
+                own = lines.loc[lines["asked"] == number, [f"r2 {name}", f"pairs {name}"]].dropna()
+                values = own.sum(axis=1).clip(lower=_LOWEST) - own.iloc[:, 0].clip(lower=_LOWEST)
                 found = mean_with_interval(values) if len(values) else None
                 after = f"{interval(found, sign=True)}" if found else ""
                 cells.append(Cell(decimal(found.mean, sign=True) if found else "", 0, after))
