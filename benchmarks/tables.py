@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from benchmarks.reporting import (
     read_results,
 )
 from benchmarks.summary import GROUPS, Run, Variant, by_series, find
-from textsobol.files import neutralise_formula
+from textsobol.files import neutralise_formula, write_text
 
 PaperRow = tuple[str, str, str | None]
 """A method of a paper: how it is called there, our method, and its variant or ``None`` for any."""
@@ -31,6 +32,20 @@ def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     rows = [header, ["---"] * len(header), *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def fill_marks(path: Path, tables: Mapping[str, str]) -> None:
+    """Put tables into a file of Markdown, each between its marks; what is around them stays.
+
+    The marks of a table are the comments ``<!-- name -->`` and ``<!-- end of name -->``.
+    """
+    text = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+        made = f"{begin}\n{table}\n{end}".replace("\\", "\\\\")
+        text = pattern.sub(made, text)
+    write_text(path, text)
 
 
 def table_of_file(

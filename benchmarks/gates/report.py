@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from benchmarks.reporting import (
     paired_difference,
     read_results,
 )
-from benchmarks.tables import markdown
+from benchmarks.tables import fill_marks, markdown
 from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Floats
 
@@ -38,14 +37,8 @@ Measured = dict[str, dict[str, dict[str, float]]]
 
 def write_report(results: Path, into: Path) -> list[str]:
     """Fill the marks of a file of Markdown; returns the names of the tables."""
-    text = into.read_text()
     tables = dict(make_tables(results))
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-        made = f"{begin}\n{table}\n{end}".replace("\\", "\\\\")
-        text = pattern.sub(made, text)
-    into.write_text(text)
+    fill_marks(into, tables)
     return list(tables)
 
 

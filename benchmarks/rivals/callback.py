@@ -32,14 +32,14 @@ class Callback(Method):
         title: see `Method`.
         function: the function.
         least: masks that it needs at least; by default the whole input and the empty one.
+        quantity: see `Method`.
     """
 
     name: str
     title: str
     function: Callable[..., Attribution]
     least: Callable[[int], int] = lambda d: 2
-
-    quantity = "Shapley value"
+    quantity: str = "Shapley value"
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
