@@ -77,7 +77,10 @@ def run(
     ],
     test: Test,
     methods: Annotated[
-        str, typer.Option(help="With commas: sobol-usual, lime-few, gates ...; or all.")
+        str,
+        typer.Option(
+            help="With commas: sobol-usual, lime-few ...; or all, without interpreto_lime-few ..."
+        ),
     ] = "all",
     texts: Annotated[int, typer.Option(help="Texts to explain for every model.")] = 60,
     sentences: Annotated[
@@ -97,10 +100,10 @@ def run(
     import torch
 
     from benchmarks.shortcuts.run import run as run_all
-    from benchmarks.shortcuts.variants import VARIANTS
+    from benchmarks.shortcuts.variants import INSTALLED, VARIANTS
 
     torch.set_num_threads(1)
-    names = list(VARIANTS) if methods == "all" else commands.names_in(methods)
+    names = list(INSTALLED) if methods == "all" else commands.names_in(methods)
     if unknown := set(names) - set(VARIANTS):
         known = ", ".join(VARIANTS)
         raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; known: {known}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gates.run import values
+from benchmarks.imdb.interpreto import Interpreto, ways
 from benchmarks.provenance import (
     command_of,
     digest_of,
@@ -23,13 +24,14 @@ from benchmarks.runner import fill, seed_of
 from benchmarks.shortcuts.obedience import obedient_texts
 from benchmarks.shortcuts.plants import DISTRACTORS, PLANTS, PlantedText
 from benchmarks.shortcuts.sentences import TEST_WORDS, test_sentences
-from benchmarks.shortcuts.variants import EXACT, MOST_EXACT_WORDS, Variant
+from benchmarks.shortcuts.variants import EXACT, FEW_A_WORD, MOST_EXACT_WORDS, Variant
 from benchmarks.store import Store
 from textsobol import TextExplainer
+from textsobol.sobol.arrays import Floats
 
 KEY = ("model", "variant", "text")
 _DIGITS = 4
-_WARM_UP = "A gripping and funny film, which I have seen three times by now"
+_WARM_UP = "A gripping and funny film, seen three times"
 _PACKAGES = ("textsobol", "torch", "transformers", "captum", "lime", "shap", "shapiq", "lightgbm")
 
 
@@ -68,52 +70,68 @@ def run(
         "weights": weights_of(explainer.model), "dtype": dtype or "float32",
         "data": without_place(test), "test_words": TEST_WORDS, "seed": seed, "use": use,
         "sentences": digest_of(f"{one.id}\0{one.text}\0".encode() for one in sentences),
-        "versions": versions_of(_PACKAGES), "_command": command_of("benchmarks.shortcuts"),
-        "_started": time.strftime("%Y-%m-%d"),
+        "versions": versions_of(_PACKAGES), "_others": versions_of(["interpreto"]),
+        "_command": command_of("benchmarks.shortcuts"), "_started": time.strftime("%Y-%m-%d"),
     }  # fmt: skip
     path = out / f"{name}.jsonl"
+    explain = _Explainer(explainer, directory, variants, seed)
 
-    def explain(one: PlantedText, missing: Sequence[Variant]) -> Iterator[Iterable[dict[str, Any]]]:
+    def explain_all(one: PlantedText, missing: Sequence[Variant]) -> Iterator[list[dict[str, Any]]]:
         for variant in missing:
-            yield [{"model": name, **measure(explainer, one, variant, seed=seed)}]
+            yield [{"model": name, **explain(one, variant)}]
 
     def planned(one: PlantedText, missing: Sequence[Variant]) -> list[int]:
         n_words = len(one.text.split())
         return [variant.budget(n_words) or n_words for variant in missing]
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for variant in variants:  # first-use costs
-            explainer(_WARM_UP, method=variant.configured, budget=variant.budget(13))
+    all_masks = [variant for variant in variants if variant.name == EXACT]
+    others = [variant for variant in variants if variant.name != EXACT]
+    short = [one for one in texts if explainer.masked(one.text).n_features <= MOST_EXACT_WORDS]
     with Store(path, settings, KEY) as store:
-        usual = [variant for variant in variants if variant.name != EXACT]
-        all_masks = [variant for variant in variants if variant.name == EXACT]
-        short = [one for one in texts if explainer.masked(one.text).n_features <= MOST_EXACT_WORDS]
-        for some, asked in ((texts, usual), (short, all_masks)):
-            fill(store, some, asked, explain, planned, model=name, of="text")
+        for some, asked in ((texts, others), (short, all_masks)):
+            fill(store, some, asked, explain_all, planned, model=name, of="text")
     return path
 
 
-def measure(
-    explainer: TextExplainer, one: PlantedText, variant: Variant, *, seed: int
-) -> dict[str, Any]:
-    """The scores of all words for the predicted label, and where the planted ones are."""
-    n_words = explainer.masked(one.text).n_features
-    start = time.process_time()
-    found = explainer(
-        one.text, method=variant.configured, budget=variant.budget(n_words),
-        seed=seed_of(one, seed),
-    )  # fmt: skip
-    used = time.process_time() - start
-    words = [word.text for word in found.words if word.status == "scored"]
-    return {
-        "variant": variant.name,
-        "text": one.id,
-        "words": n_words,
-        "passes": found.cost["forwarded"],
-        "seconds": round(used, 4),
-        "is_signed": found.settings["signed"],
-        "scores": [float(f"{score:.{_DIGITS}g}") for score in values(found, "score")],
-        "planted": np.flatnonzero(np.isin(words, one.planted)).tolist(),
-        "distractors": np.flatnonzero(np.isin(words, DISTRACTORS)).tolist(),
-    }
+class _Explainer:
+    """Explains planted texts by any variant; what a method needs once is done at the start."""
+
+    def __init__(
+        self, explainer: TextExplainer, directory: Path, variants: Sequence[Variant], seed: int
+    ) -> None:
+        self._explainer, self._seed = explainer, seed
+        if any(variant.is_interpreto for variant in variants):
+            self._interpreto = Interpreto(str(directory))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for variant in variants:
+                self._scores(PlantedText("", _WARM_UP, 0, ()), variant)
+
+    def __call__(self, one: PlantedText, variant: Variant) -> dict[str, Any]:
+        """The scores of all words for the predicted label, and where the planted ones are."""
+        masked = self._explainer.masked(one.text)
+        words = [masked.words[k].text for k in masked.scored]
+        start = time.process_time()
+        scores, passes, is_signed = self._scores(one, variant)
+        return {
+            "variant": variant.name,
+            "text": one.id,
+            "words": len(words),
+            "passes": passes,
+            "seconds": round(time.process_time() - start, 4),
+            "is_signed": is_signed,
+            "scores": [float(f"{score:.{_DIGITS}g}") for score in scores],
+            "planted": np.flatnonzero(np.isin(words, one.planted)).tolist(),
+            "distractors": np.flatnonzero(np.isin(words, DISTRACTORS)).tolist(),
+        }
+
+    def _scores(self, one: PlantedText, variant: Variant) -> tuple[Floats, int, bool]:
+        """Scores, forward passes, and whether scores have signs."""
+        seed, masked = seed_of(one, self._seed), self._explainer.masked(one.text)
+        if variant.is_interpreto:
+            (way,) = ways([variant.method], [FEW_A_WORD])
+            scores, passes = self._interpreto.scores(masked, one.text, way, seed)
+            return scores, passes, variant.method != "interpreto_sobol"
+        budget = variant.budget(masked.n_features)
+        found = self._explainer(one.text, method=variant.configured, budget=budget, seed=seed)
+        return values(found, "score"), found.cost["forwarded"], found.settings["signed"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from benchmarks.imdb.interpreto import METHODS as INTERPRETO
 from benchmarks.ways import METHODS, Way
 from textsobol.methods import Method
 from textsobol.text.inputs import default_budget
@@ -15,13 +16,14 @@ Budget = Callable[[int], int]
 MOST_EXACT_WORDS = 12
 EXACT, OURS = "exact", "sobol"
 FEW, USUAL = "few", "usual"
+FEW_A_WORD = 4
 
 
-def _four_a_word(n_words: int) -> int:
-    return 1 + 4 * (n_words + 1)
+def _few(n_words: int) -> int:
+    return 1 + FEW_A_WORD * (n_words + 1)
 
 
-BUDGETS: Mapping[str, Budget] = {FEW: _four_a_word, USUAL: default_budget}
+BUDGETS: Mapping[str, Budget] = {FEW: _few, USUAL: default_budget}
 """What methods get that can choose: four passes a word, or what our default takes for itself."""
 
 _ANY_BUDGET = (
@@ -49,6 +51,11 @@ class Variant(Way):
         return self.names[0]
 
     @property
+    def is_interpreto(self) -> bool:
+        """Whether interpreto does it, which need not be installed."""
+        return self.method in INTERPRETO
+
+    @property
     def configured(self) -> Method:
         """The method with its options."""
         return replace(METHODS[self.method], **self.options)  # type: ignore[type-var]
@@ -57,12 +64,14 @@ class Variant(Way):
         """Forward passes for a text, at least what the method needs."""
         if self.passes is None:
             return None
-        return max(METHODS[self.method].least_masks(n_features), BUDGETS[self.passes](n_features))
+        least = 0 if self.is_interpreto else METHODS[self.method].least_masks(n_features)
+        return max(least, BUDGETS[self.passes](n_features))
 
 
 def _variant(method: str, passes: str | None = None) -> Variant:
     name = method if passes is None else f"{method}-{passes}"
-    return Variant(method=method, names=(name,), titles=(METHODS[method].title,), passes=passes)
+    title = INTERPRETO.get(method) or METHODS[method].title
+    return Variant(method=method, names=(name,), titles=(title,), passes=passes)
 
 
 _ALL_MASKS = Variant(
@@ -74,6 +83,8 @@ VARIANTS = {
     for variant in (
         *(_variant(method, passes) for method in _ANY_BUDGET for passes in BUDGETS),
         *(_variant(method) for method in _OWN_BUDGET),
+        *(_variant(method, FEW) for method in INTERPRETO),
         _ALL_MASKS,
     )
 }
+INSTALLED = tuple(name for name, variant in VARIANTS.items() if not variant.is_interpreto)
