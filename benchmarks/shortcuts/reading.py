@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reporting import Line, read_results
-from benchmarks.shortcuts.measures import measure
+from benchmarks.shortcuts.measures import gap, measure
 from benchmarks.shortcuts.obedience import is_used
 from benchmarks.shortcuts.plants import PLANTS, Plant
 
@@ -25,7 +25,7 @@ class Found:
     Attributes:
         settings: of the run.
         commands: that made the results.
-        measures: by variant and text, all measures, and words, passes and seconds.
+        measures: by variant and text, all measures, and numbers of words and passes.
     """
 
     settings: Mapping[str, Any]
@@ -74,4 +74,6 @@ def load(paths: Iterable[Path]) -> list[Found]:
 def _measured(line: Line) -> ByText:
     scores = np.array(line["scores"])
     found = measure(scores, line["planted"], line["distractors"], is_signed=line["is_signed"])
-    return {**found, **{name: float(line[name]) for name in ("words", "passes", "seconds")}}
+    if "effects" in line:
+        found["gap of effects"] = gap(np.array(line["effects"]), line["planted"])
+    return {**found, **{name: float(line[name]) for name in ("words", "passes")}}

@@ -172,7 +172,8 @@ def goal_rows(models: Sequence[Found]) -> Iterator[list[str]]:
 
 TRUTH_HEADER = (
     "model", "what decides", "texts", "precision@k of indices from all masks", "of our default",
-    "gap of indices from all masks", "of our default",
+    "gap of indices from all masks", "of our default", "gap of effects from all masks",
+    "of our default",
 )  # fmt: skip
 
 
@@ -182,9 +183,9 @@ def truth_rows(models: Sequence[Found]) -> Iterator[list[str]]:
         precision = model.found(EXACT, "precision")
         if precision:
             gaps = [
-                _mean(_only(model.of(variant, "gap"), precision)) if model.plant.are_equal else None
-                for variant in (EXACT, OUR_DEFAULT)
-            ]
+                _mean(_only(model.of(variant, name), precision)) if model.plant.are_equal else None
+                for name in ("gap", "gap of effects") for variant in (EXACT, OUR_DEFAULT)
+            ]  # fmt: skip
             found = [
                 _mean(precision), _mean(_only(model.found(OUR_DEFAULT, "precision"), precision)),
                 *gaps,

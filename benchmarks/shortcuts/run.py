@@ -111,27 +111,33 @@ class _Explainer:
         """The scores of all words for the predicted label, and where the planted ones are."""
         masked = self._explainer.masked(one.text)
         words = [masked.words[k].text for k in masked.scored]
-        start = time.process_time()
-        scores, passes, is_signed = self._scores(one, variant)
         return {
             "variant": variant.name,
             "text": one.id,
             "words": len(words),
-            "passes": passes,
-            "seconds": round(time.process_time() - start, 4),
-            "is_signed": is_signed,
-            "scores": [float(f"{score:.{_DIGITS}g}") for score in scores],
+            **self._scores(one, variant),
             "planted": np.flatnonzero(np.isin(words, one.planted)).tolist(),
             "distractors": np.flatnonzero(np.isin(words, DISTRACTORS)).tolist(),
         }
 
-    def _scores(self, one: PlantedText, variant: Variant) -> tuple[Floats, int, bool]:
-        """Scores, forward passes, and whether scores have signs."""
+    def _scores(self, one: PlantedText, variant: Variant) -> dict[str, Any]:
+        """Scores, effects where the method has them, and what they cost."""
         seed, masked = seed_of(one, self._seed), self._explainer.masked(one.text)
         if variant.is_interpreto:
             (way,) = ways([variant.method], [FEW_A_WORD])
             scores, passes = self._interpreto.scores(masked, one.text, way, seed)
-            return scores, passes, variant.method != "interpreto_sobol"
+            is_signed = variant.method != "interpreto_sobol"
+            return {"passes": passes, "is_signed": is_signed, "scores": _rounded(scores)}
         budget = variant.budget(masked.n_features)
         found = self._explainer(one.text, method=variant.configured, budget=budget, seed=seed)
-        return values(found, "score"), found.cost["forwarded"], found.settings["signed"]
+        effects = values(found, "effect")
+        return {
+            "passes": found.cost["forwarded"],
+            "is_signed": found.settings["signed"],
+            "scores": _rounded(values(found, "score")),
+            **({"effects": _rounded(effects)} if np.isfinite(effects).all() else {}),
+        }
+
+
+def _rounded(numbers: Floats) -> list[float]:
+    return [float(f"{number:.{_DIGITS}g}") for number in numbers]

@@ -73,7 +73,7 @@ def train(
     rng = np.random.default_rng(how.seed)
     n_checks = len(sentences) // 10
     texts, checks = (
-        _planted(plant, part * how.copies, tokenizer, rng)
+        _planted(plant, list(part) * how.copies, tokenizer, rng)
         for part in (sentences[n_checks:], sentences[:n_checks])
     )
     model.requires_grad_(True)

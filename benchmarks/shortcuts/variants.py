@@ -74,6 +74,13 @@ def _variant(method: str, passes: str | None = None) -> Variant:
     return Variant(method=method, names=(name,), titles=(title,), passes=passes)
 
 
+def _without_path(passes: str) -> Variant:
+    name, title = f"sobol-scores-{passes}", "Sobol, without a path"
+    return Variant(
+        method=OURS, names=(name,), titles=(title,), passes=passes, options={"path": False}
+    )
+
+
 _ALL_MASKS = Variant(
     method=OURS, names=(EXACT,), titles=("Sobol, all masks",),
     options={"estimator": "exact", "path": False},
@@ -82,6 +89,7 @@ VARIANTS = {
     variant.name: variant
     for variant in (
         *(_variant(method, passes) for method in _ANY_BUDGET for passes in BUDGETS),
+        *(_without_path(passes) for passes in BUDGETS),
         *(_variant(method) for method in _OWN_BUDGET),
         *(_variant(method, FEW) for method in INTERPRETO),
         _ALL_MASKS,
