@@ -14,6 +14,7 @@ from benchmarks.reporting import Line, read_results
 from benchmarks.shortcuts.measures import gap, measure
 from benchmarks.shortcuts.obedience import is_used
 from benchmarks.shortcuts.plants import PLANTS, Plant
+from benchmarks.shortcuts.variants import EXACT
 
 ByText = Mapping[str, float]
 
@@ -66,9 +67,18 @@ def load(paths: Iterable[Path]) -> list[Found]:
         measures: dict[str, dict[str, ByText]] = {}
         for line in results.lines:
             measures.setdefault(line["variant"], {})[line["text"]] = _measured(line)
-        found.append(Found(results.settings, results.commands, measures))
+        found.append(Found(results.settings, results.commands, _complete(measures)))
     order = list(PLANTS)
     return sorted(found, key=lambda each: (each.base, order.index(each.plant.name)))
+
+
+def _complete(measures: Mapping[str, Mapping[str, ByText]]) -> dict[str, Mapping[str, ByText]]:
+    """Without variants that a stop has left with fewer texts than others: these may be easier.
+
+    Indices from all masks are of short texts only.
+    """
+    most = max(map(len, measures.values()), default=0)
+    return {name: own for name, own in measures.items() if len(own) == most or name == EXACT}
 
 
 def _measured(line: Line) -> ByText:
