@@ -7,6 +7,7 @@ from benchmarks.rivals.relu_gradients import Deconvnet, GuidedBackprop
 from benchmarks.rivals.shapiq_shapley import (
     proxyspex,
     proxyspex_least,
+    shapiq_banzhaf,
     shapiq_kadd,
     shapiq_kernel,
     shapiq_svarm,
@@ -21,6 +22,12 @@ RIVALS: dict[str, Method] = {
         Callback("shapiq_kernel", "KernelSHAP, shapiq", shapiq_kernel),
         Callback("shapiq_kadd", "kADD-SHAP, shapiq", shapiq_kadd),
         Callback("shapiq_svarm", "SVARM, shapiq", shapiq_svarm),
+        Callback(
+            "shapiq_banzhaf",
+            "Banzhaf regression, shapiq",
+            shapiq_banzhaf,
+            quantity="Banzhaf value",
+        ),
         Callback("proxyspex", "ProxySPEX, shapiq", proxyspex, proxyspex_least),
         Callback("captum_kernel_shap", "KernelSHAP, captum", captum_kernel_shap),
         Callback("captum_llm_kernel_shap", "KernelSHAP, captum for LLMs", captum_llm_kernel_shap),

@@ -33,6 +33,7 @@ class Callback(Method):
         function: the function.
         least: masks that it needs at least; by default the whole input and the empty one.
         natural: masks that it scores, if their number cannot be chosen.
+        quantity: see `Method`.
     """
 
     name: str
@@ -40,8 +41,7 @@ class Callback(Method):
     function: Callable[..., Attribution]
     least: Callable[[int], int] = lambda d: 2
     natural: Callable[[int], int | None] = lambda d: None
-
-    quantity = "Shapley value"
+    quantity: str = "Shapley value"
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""

@@ -12,7 +12,7 @@ from tests.methods import contract
 from tests.methods.test_peers import ends, shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
 from textsobol import TextExplainer
-from textsobol.methods import METHODS, Problem
+from textsobol.methods import METHODS, Problem, Sobol
 from textsobol.sobol.arrays import Array, Floats
 
 pytestmark = [
@@ -27,7 +27,7 @@ SHAPLEY = [
 ]
 
 REGRESSIONS = ["shapiq_kernel", "shapiq_kadd", "captum_kernel_shap"]
-SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "proxyspex"]
+SHAPIQ = ["shapiq_kernel", "shapiq_kadd", "shapiq_svarm", "shapiq_banzhaf", "proxyspex"]
 
 
 def found(name: str, game: Problem, budget: int, seed: int = 0) -> Floats:
@@ -40,6 +40,15 @@ def test_shapiq_is_exact_with_all_masks(name: str, n_features: int) -> None:
     # Pairs can not fit triples, but their values are exact all the same.
     game = tangled(n_features, min(n_features, 3))
     np.testing.assert_allclose(found(name, game, budget=2**n_features), shapley(game), atol=1e-4)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
+def test_banzhaf_values_are_mean_effects_with_all_masks(n_features: int) -> None:
+    game = tangled(n_features, min(n_features, 3))
+    exact = attribution(Sobol("exact", path=False), game, budget=2**n_features + 1, seed=0)
+    assert exact.indices is not None
+    values = found("shapiq_banzhaf", game, budget=2**n_features)
+    np.testing.assert_allclose(values, exact.indices.effect, atol=1e-4)
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
@@ -139,7 +148,13 @@ def test_masks_are_asked_for_together(name: str, most_calls: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("shapiq_kernel", 1000), ("shapiq_kadd", 250), ("shapiq_svarm", 1000), ("proxyspex", 1000)],
+    [
+        ("shapiq_kernel", 1000),
+        ("shapiq_kadd", 250),
+        ("shapiq_svarm", 1000),
+        ("shapiq_banzhaf", 1000),
+        ("proxyspex", 1000),
+    ],
 )
 def test_texts_that_are_too_long_for_shapiq_are_refused(name: str, most: int) -> None:
     game = problem_of(lambda z: z.sum(axis=1), most + 1)
