@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ from benchmarks.shortcuts.reading import Found
 from benchmarks.shortcuts.report import OUR_DEFAULT
 from benchmarks.shortcuts.variants import EXACT, FEW, VARIANTS
 
-_ROW, _PANEL, _LEFT, _ABOVE, _BELOW = 0.24, 2.1, 2.6, 0.9, 0.7  # inches
+_ROW, _PANEL, _LEFT, _ABOVE, _BELOW = 0.24, 2.1, 3.3, 0.9, 0.7  # inches
 _MARKERS = "os^D"
 
 
@@ -36,7 +37,7 @@ def precision_figure(models: Sequence[Found]) -> Figure:
         for model in (each for each in used if each.plant.name == plant):
             _draw(axes, model, names, bases.index(model.base), len(bases))
         plant_title = next(m.plant.title for m in used if m.plant.name == plant)
-        axes.set_title(plant_title, fontsize=9, loc="left")
+        axes.set_title(textwrap.fill(plant_title, 22), fontsize=9, loc="left")
         axes.set_yticks(range(len(names)), map(_label, names) if number == 0 else [""] * len(names))
         axes.tick_params(axis="y", length=0, labelsize=8.5)
     handles, labels = figure.axes[0].get_legend_handles_labels()
