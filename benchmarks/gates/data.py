@@ -52,9 +52,9 @@ class Length:
 
 
 LENGTHS = (
-    Length(40, 100, 40, n_truth=8, n_small=34, n_large=12),
-    Length(100, 200, 24, n_truth=6, n_small=33, n_large=8),
-    Length(200, 400, 16, n_truth=4, n_small=33, n_large=6),
+    Length(40, 100, 96, n_truth=24, n_small=34, n_large=24),
+    Length(100, 200, 48, n_truth=12, n_small=33, n_large=12),
+    Length(200, 400, 24, n_truth=8, n_small=33, n_large=8),
 )
 SMALL_TRUTH_MASKS = 100  # of the bundled bi-LSTM, for all its reviews
 
