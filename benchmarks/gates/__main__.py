@@ -40,6 +40,10 @@ def truth(
     data: Data = HUB_ID,
     limit: Limit = None,
     lengths: Lengths = "",
+    base_masks: Annotated[
+        int | None,
+        typer.Option(help="Of every truth; by default more for short reviews.", show_default=False),
+    ] = None,
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
@@ -57,10 +61,11 @@ def truth(
     ]
     with Store(out / f"{explainer.name}.truth.jsonl", settings, intervals.KEY) as store:
         for review in interleave(wanted):
-            masks = length_of(review.n_words).truth_masks if model else SMALL_TRUTH_MASKS
+            usual = length_of(review.n_words).truth_masks if model else SMALL_TRUTH_MASKS
             intervals.find_truth(
-                explainer, [review], store, model=explainer.name, seed=seed, base_masks=masks
-            )
+                explainer, [review], store, model=explainer.name, seed=seed,
+                base_masks=base_masks or usual,
+            )  # fmt: skip
 
 
 @app.command()

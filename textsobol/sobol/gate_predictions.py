@@ -31,7 +31,8 @@ _FLOOR = 0.1  # of the mean predicted square: features interact more than deriva
 _OWN = 0.5  # variance of one flip, and
 _SHARED = 0.15  # of what its masks have in common, relative to the feature's mean square
 _EVEN = 0.2  # of the mask factors is the same for all masks
-_KURTOSIS = 4.0  # of squared flips over what was expected of them, at least
+_KURTOSIS = 4.0  # of squared flips over what was expected of them, at least, and
+_OVER_LEADERS = 2.5  # times that of the leaders: flips of small features vary more
 _LEAST_FREEDOM = 2.0
 _ROUNDING = 1e-12
 
@@ -184,17 +185,19 @@ def _calibrate_squares(expected: Floats, flips: Flips) -> tuple[float, float, fl
     is_predicted = ~flips.is_leading
     is_drawn = ~np.isnan(flips.differences) & (flips.chances > 0) & is_predicted
     is_used = is_drawn if is_drawn.any() else ~np.isnan(flips.differences)
-    means = expected.mean(axis=0) * _find_mask_factors(flips)[:, None]
+    factors = _find_mask_factors(flips)
+    kurtosis = max(_KURTOSIS, _OVER_LEADERS * _measure_kurtosis(flips, factors))
+    means = expected.mean(axis=0) * factors[:, None]
     found, means, n = flips.differences[is_used] ** 2, means[is_used], max(1, int(is_used.sum()))
     scale = float(found.sum() / means.sum()) if means.sum() > 0 else 1.0
     least = _FLOOR * scale * float(expected[:, is_predicted].mean()) if is_predicted.any() else 0.0
     if not is_drawn.any():  # all features were flipped, or none
-        return scale, least, float(np.sqrt(_KURTOSIS / n))
+        return scale, least, float(np.sqrt(kurtosis / n))
     surplus = (found - scale * means) / flips.chances[is_drawn] / len(flips.differences)
     floor = max(least, float(surplus.sum()) / int(is_predicted.sum()))
     in_all = float((scale * expected[:, is_predicted].mean(axis=0) + floor).sum())
     spread = n * float((surplus**2).sum()) / max(in_all**2, 1e-300)
-    return scale, floor, float(np.sqrt(max(spread, _KURTOSIS) / n))
+    return scale, floor, float(np.sqrt(max(spread, kurtosis) / n))
 
 
 def _find_mask_factors(flips: Flips) -> Floats:
@@ -205,6 +208,27 @@ def _find_mask_factors(flips: Flips) -> Floats:
     factors = _sum_leaders(flips)
     in_all = factors.mean()
     return (1 - _EVEN) * factors / in_all + _EVEN if in_all > 0 else np.ones(len(factors))
+
+
+def _measure_kurtosis(flips: Flips, factors: Floats) -> float:
+    """Mean square of the leaders' squared flips, each relative to the mean of its feature.
+
+    It is 1 if all flips of a feature are equally large, apart from the factors of their masks, and
+    0 without leaders. A sample of a few flips cannot show it: it mostly misses the largest ones.
+
+    Example:
+        >>> leaders = np.array([[1.0, 2.0], [1.0, 0.0]])
+        >>> flips = Flips(leaders, np.zeros((2, 2)), np.array([True, True]))
+        >>> _measure_kurtosis(flips, np.ones(2))  # 1 and 2, times 2 / (2 - 1)
+        3.0
+    """
+    squares = flips.differences[:, flips.is_leading] ** 2 / factors[:, None]
+    means = squares.mean(axis=0)
+    n_masks, moved = len(squares), means > 0
+    if n_masks < 2 or not moved.any():
+        return 0.0
+    relative = squares[:, moved] / means[moved]
+    return float((relative**2).mean()) * n_masks / (n_masks - 1)
 
 
 def _sum_leaders(flips: Flips) -> Floats:
