@@ -52,9 +52,9 @@ class Length:
 
 
 LENGTHS = (
-    Length(40, 100, 96, n_truth=24, n_small=34, n_large=24),
-    Length(100, 200, 48, n_truth=12, n_small=33, n_large=12),
-    Length(200, 400, 24, n_truth=8, n_small=33, n_large=8),
+    Length(40, 100, 64, n_truth=34, n_small=34, n_large=34),
+    Length(100, 200, 36, n_truth=33, n_small=33, n_large=33),
+    Length(200, 400, 20, n_truth=33, n_small=33, n_large=33),
 )
 SMALL_TRUTH_MASKS = 100  # of the bundled bi-LSTM, for all its reviews
 
