@@ -122,10 +122,14 @@ def test_a_small_run(tmp_path: Path) -> None:
         "\n".join(json.dumps({"id": k, "label": 0, "text": t}) for k, t in enumerate(texts))
     )
     asked = ["--data", str(data), "--limit", "1", "--out", str(tmp_path)]
-    found = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
+    found = CliRunner().invoke(
+        app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
+    )
     assert found.exit_code == 0, found.output
-    assert found.stdout.startswith("9 results added")
-    again = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
+    assert found.stdout.startswith("10 results added")
+    again = CliRunner().invoke(
+        app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
+    )
     assert again.stdout.startswith("0 results added")
     marks = tmp_path / "RESULTS.md"
     name = "imdb-bilstm faithfulness"
