@@ -170,13 +170,14 @@ def test_attention_that_is_changed_later_is_tried_again() -> None:
 
 @pytest.mark.parametrize("by", [torch.compile, torch.nn.Module.compile])
 def test_compiled_models_take_gates(by: Callable[..., Any]) -> None:
-    classifier = _classifier("bert", "sdpa")
+    plain = _classifier("bert", "sdpa")
     gates = _draw_gates(len(find_words(TEXT)))
-    _, wanted = gate_gradients(_gated(classifier, TEXT), gates, _logits)
-    tok, model = classifier.tokenizer, random_model("bert", classifier.tokenizer, attention="sdpa")
+    _, wanted = gate_gradients(_gated(plain, TEXT), gates, _logits)
+    tok = plain.tokenizer
+    model = random_model("bert", tok, attention="sdpa")
     made = by(model, backend="eager")
     compiled = model if made is None else made  # Module.compile changes the module itself
-    classifier = TextExplainer(compiled, tok)._classifier
+    classifier: Any = TextExplainer(compiled, tok)._classifier
     assert takes_gates(classifier)
     np.testing.assert_allclose(
         gate_gradients(_gated(classifier, TEXT), gates, _logits)[1], wanted, atol=1e-6
