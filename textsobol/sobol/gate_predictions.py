@@ -213,8 +213,9 @@ def _find_mask_factors(flips: Flips) -> Floats:
 def _measure_kurtosis(flips: Flips, factors: Floats) -> float:
     """Mean square of the leaders' squared flips, each relative to the mean of its feature.
 
-    It is 1 if all flips of a feature are equally large, apart from the factors of their masks, and
-    0 without leaders. A sample of a few flips cannot show it: it mostly misses the largest ones.
+    It is about 1 if all flips of a feature are equally large, apart from the factors of their
+    masks, and 0 without leaders. A few sampled flips cannot show it, as they mostly miss the
+    largest ones; n flips of each leader show at most about n.
 
     Example:
         >>> leaders = np.array([[1.0, 2.0], [1.0, 0.0]])
