@@ -100,12 +100,19 @@ def test_short_texts_and_other_options_need_no_gates(explainer: TextExplainer) -
         assert "why_no_gates" not in found.settings, "the option says it"
 
 
-def test_gates_are_an_approximate_answer_of_a_fixed_cost(explainer: TextExplainer) -> None:
+def test_gates_are_an_approximate_answer_of_a_fixed_cost(
+    explainer: TextExplainer, tmp_path: Path
+) -> None:
     found = explainer(TEXT, method="gates")
     longer = explainer(f"{TEXT} {WORDS}", method="gates")
     assert _spent(found) == _spent(longer) == 1 + 8 + 16 + 3 * 8
     assert found.n_screened == sum(word.status == "scored" for word in found.words)
     assert "all scores are approximate" in str(found)
+    found.save(str(tmp_path / "e.html"))
+    assert "all scores are approximate" in (tmp_path / "e.html").read_text()
+    saved = found.to_dict()
+    assert saved["settings"]["quantity"] == "estimated share of the variance"
+    assert all(word["screened_out"] for word in saved["words"] if word["status"] == "scored")
     assert found.path is None
     assert found.settings["estimator"] == "gates"
 
@@ -174,10 +181,11 @@ def test_the_first_streamed_answer_comes_from_gates(explainer: TextExplainer) ->
     assert last.to_dict()["words"] == whole.to_dict()["words"]
 
 
-def test_the_same_seed_gives_the_same_answer_whatever_the_batches() -> None:
+@pytest.mark.parametrize("method", ["sobol", "gates"])
+def test_the_same_seed_gives_the_same_answer_whatever_the_batches(method: str) -> None:
     model, tok = _make_model()
     found = [
-        TextExplainer(model, tok, batch_tokens=size, progress=False)(TEXT, seed=4)
+        TextExplainer(model, tok, batch_tokens=size, progress=False)(TEXT, seed=4, method=method)
         for size in (64, 4096)
     ]
     one, other = (
