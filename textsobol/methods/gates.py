@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
+from textsobol.methods.division import buys_all_masks
 from textsobol.methods.gated_run import (
     BLOCK,
     LEAST_KEEP,
@@ -16,7 +17,6 @@ from textsobol.methods.gated_run import (
 from textsobol.methods.method import Method, Scale
 from textsobol.methods.sobol import Sobol
 from textsobol.sobol.checks import check_least
-from textsobol.sobol.config import MOST_EXACT_FEATURES
 from textsobol.sobol.gated import LEAST_BASE_MASKS
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, make_indices
 from textsobol.steps import PASSES_PER_GATES, Steps
@@ -92,8 +92,8 @@ class GateGradients(Method):
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
-        d, left = problem.n_features, None if budget is None else budget - problem.n_spent
-        is_exact = left is not None and d <= MOST_EXACT_FEATURES and 2**d <= left + 1
+        left = None if budget is None else budget - problem.n_spent
+        is_exact = left is not None and buys_all_masks(left, problem.n_features)
         why = NOTHING_SAVED if is_exact else problem.model.gates_refusal
         if problem.model.takes_gates and not is_exact:
             try:

@@ -13,7 +13,7 @@ import numpy as np
 
 from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
-from textsobol.methods.division import Wanted, check_sobol_budget, count_pairs
+from textsobol.methods.division import Wanted, buys_all_masks, check_sobol_budget, count_pairs
 from textsobol.methods.gated_run import (
     LEAST_KEEP,
     MOST_GATED_PASSES,
@@ -32,7 +32,7 @@ from textsobol.methods.sobol_run import (
     warn_if_constant,
 )
 from textsobol.search.budget import USUAL_PASSES, divide_budget
-from textsobol.sobol.config import MOST_EXACT_FEATURES, make_config
+from textsobol.sobol.config import make_config
 from textsobol.steps import Steps, map_results
 
 _PICTURE_BASE_MASKS = 32  # the paper's: 3,936 forward passes on its grid
@@ -143,8 +143,9 @@ class Sobol(Method):
         self, left: int, n_features: int, passes_per_gates: int | None, *, has_path: bool
     ) -> GatedBudget | None:
         """How a budget is divided if gates are used."""
-        is_exact = n_features <= MOST_EXACT_FEATURES and 2**n_features <= left + 1
-        if passes_per_gates is None or not self.may_use_gates or is_exact:
+        if passes_per_gates is None or not self.may_use_gates:
+            return None
+        if buys_all_masks(left, n_features):
             return None
         return divide_gated(
             left, n_features, passes_per_gates=passes_per_gates, has_path=self.path and has_path

@@ -159,10 +159,10 @@ def _fit_coefficients(
     weights = np.sqrt(1 / (_SHARED + _OWN / n_flips[known]))
     pull_ratio = np.sqrt(_RATIO_PULL) * size * np.array([1.0, -1.0])
     pull_scale = np.sqrt(_SCALE_PULL) * size * np.array([0.5, 0.5])
-    rows = np.vstack([usual * weights[:, None], pull_ratio, pull_scale])
+    equations = np.vstack([usual * weights[:, None], pull_ratio, pull_scale])
     wanted = np.concatenate([means * weights, [0.0, np.sqrt(_SCALE_PULL) * size]])
-    found, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
-    fitted = rows @ found
+    found, *_ = np.linalg.lstsq(equations, wanted, rcond=None)
+    fitted = equations @ found
     explained = (fitted**2).sum()
     # Errors are as large as the features, so that a few of these decide (White 1980).
     squares = ((wanted - fitted) ** 2 * fitted**2).sum()

@@ -75,8 +75,8 @@ def _is_right(classifier: HuggingFaceClassifier, way: Way) -> bool:
 
     model = classifier.model
     ids, types, is_word = _make_trial(classifier)
-    lots = torch.rand(3, ids.shape[1], generator=torch.Generator().manual_seed(0))
-    is_hidden = is_word & (lots > torch.tensor([[2.0], [0.7], [0.2]]))
+    chances = torch.rand(3, ids.shape[1], generator=torch.Generator().manual_seed(0))
+    is_hidden = is_word & (chances > torch.tensor([[2.0], [0.7], [0.2]]))
     shown = torch.where(is_hidden, 0.0, 1.0).to(ids.device, choose_dtype(model))
     own = torch.cat([_call(model, ids, types, attention_mask=row[None].long()) for row in shown])
     nearly = torch.where(is_hidden[2:], 0.9999, 1.0).to(shown)
