@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.gates import control, planted, speed
+from benchmarks.gates import control, planted, planted_function, speed
 from benchmarks.gates.control import compute_rmse
 from benchmarks.gates.data import LENGTHS
 from benchmarks.gates.run import VARIANTS
@@ -60,6 +60,10 @@ def make_tables(results: Path) -> Iterator[tuple[str, str]]:
     if found:
         yield "planted short", markdown(planted.SHORT_HEADER, list(planted.short_rows(found.lines)))
         yield "planted long", markdown(planted.LONG_HEADER, list(planted.long_rows(found.lines)))
+    found = _read(results, "planted-function")
+    if found:
+        rows = list(planted_function.rows(found.lines))
+        yield "planted function", markdown(planted_function.HEADER, rows)
     found = _read(results, "speed")
     if found:
         yield "speed", markdown(speed.HEADER, list(speed.rows(found.lines)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # benchmarks/gates/NOTES.md says how these numbers were chosen.
 MOST_GATED_PASSES = 449  # of a text, whatever its length
 LEAST_KEEP, MOST_KEEP = 0.2, 0.8  # further out, gates were not tried
+NOTHING_SAVED = "gates save nothing at this length and budget"
 BLOCK = 4  # base masks of a balanced block
 _BASE_MASKS, _MOST_BASE_MASKS = 12, 32
 _LEAST_LEADERS, _MANY_LEADERS = 4, 60
