@@ -21,7 +21,7 @@ from benchmarks.shortcuts import reading as shortcuts
 
 _MOST_METHODS = 0.7  # of those that a text could have
 _MOST_TEXTS = 0.9  # of those that the method with most of them has
-_OWN_BUDGET = "or the method's own number; our default its own"
+_OWN_BUDGET = "our default its own number"
 _LOWEST_R2 = -1.0  # so that one failure does not decide a mean
 
 File = tuple[str, str, Results]
@@ -40,7 +40,7 @@ class Source:
 
     files: Sequence[File]
     texts: pd.DataFrame
-    budget: str = "or the method's own number"
+    budget: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _league(root: Path) -> Iterator[Answer]:
                 own = {"file": "", "text": line["review"], "method": method, "league": mean}
                 own |= {"words": line["words"], "asked": line["rows_per_word"]}
                 lines.append({"model": line["model"], **own})
-    source = _source(files, lines, "or the method's own number; ours without gates")
+    source = _source(files, lines, "ours without gates")
     yield from _answers("league", _table(lines, "league"), source)
 
 

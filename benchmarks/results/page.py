@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.curves import png_of
-from benchmarks.models import describe, model_of
+from benchmarks.models import MODELS, describe
 from benchmarks.reporting import (
     Cell,
     Estimate,
@@ -74,7 +74,6 @@ def write_page(root: Path, out: Path) -> None:
         raise ValueError(f"no raw lines below {root}")
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(png_of(draw(answers)))
-    models = sorted({name for answer in answers for name in answer.models if model_of(name).about})
     commands = dict.fromkeys(command for each in answers for command in _commands(each))
     parts = [
         HEADER,
@@ -86,13 +85,31 @@ def write_page(root: Path, out: Path) -> None:
         f"![{PLOT_CAPTION}]({PLOT})",
         "## Conditions",
         condition_table(answers, list(commands)),
-        describe(models),
+        _models(answers),
         '<details markdown="1"><summary>Commands that made the raw lines</summary>',
         "\n".join(f"{number}. `{command}`" for number, command in enumerate(commands, 1)),
         "</details>",
         PAGES,
     ]
     write_text(out / "RESULTS.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+def _models(answers: Sequence[Answer]) -> str:
+    """What models are; of those with planted words how right they are beside that."""
+    files = [each for answer in answers for each in answer.files]
+    trained = {model: made for model, _, found in files if (made := found.settings.get("trained"))}
+    names = {model for model, *_ in files if model in MODELS}
+    parts = [describe(sorted(names, key=list(MODELS).index))]
+    if trained:
+        said = ", ".join(
+            f"`{name}` (from `{made['base']}`) {100 * made['validation_accuracy']:.1f} %"
+            for name, made in sorted(trained.items())
+        )
+        parts.append(
+            "Models with planted words were trained further; right on validation sentences with "
+            f"and without planted words: {said}."
+        )
+    return "\n\n".join(parts)
 
 
 def verdict_of(answer: Answer, ours: str) -> Verdict | None:
@@ -223,7 +240,7 @@ def _conditions(answer: Answer, commands: Sequence[str]) -> tuple[str, ...]:
     question, texts = answer.question, answer.texts
     settings = [(model, results.settings) for model, _, results in answer.files]
     asked = [f"{number:g}" for number in sorted(texts["asked"].dropna().unique())]
-    passes = f"{' or '.join(asked)} a word, " if asked else ""
+    passes = [f"{' or '.join(asked)} a word"] if asked else []
     words = texts["words"]
     return (
         ", ".join(f"`{name}`" for name in answer.models),
@@ -232,7 +249,7 @@ def _conditions(answer: Answer, commands: Sequence[str]) -> tuple[str, ...]:
         _listed(f"{made.get('name') or question.texts} ({made['data']})" for _, made in settings),
         f"{len(texts)}",
         f"{words.min():.0f}, {words.median():.0f}, {words.max():.0f}",
-        f"{passes}{answer.source.budget}",
+        "; ".join(filter(None, [*passes, answer.source.budget])),
         _listed(str(made["seed"]) for _, made in settings),
         ", ".join(str(1 + commands.index(command)) for command in _commands(answer)),
     )

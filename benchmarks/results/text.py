@@ -17,9 +17,9 @@ comparisons."""
 HOW_TO_READ = f"""Means over texts; in a column all methods of a family have the same texts.
 **Bold**: the best attribution; <u>underlined</u>: the next; empty: not measured. Arrows say which
 way is better. Attributions score every word; searches look for deletions, optimise what deletion
-measures, and are not marked. Methods that can choose have {PASSES} passes a word, or what the
-[conditions](#conditions) say. "Own budget" is what our default takes unless told otherwise, far
-more in short texts; it is not marked where rivals had fewer."""
+measures, and are not marked. Methods that can choose have {PASSES} passes a word unless the
+[conditions](#conditions) say otherwise, others their own number. "Own budget" is what our default
+takes unless told otherwise, far more in short texts; it is not marked where rivals had fewer."""
 PLOT_CAPTION = (
     "A panel for every question: methods, their means and 95 % intervals, a colour for every "
     "family of models"
