@@ -16,6 +16,7 @@ from benchmarks.gates.control import N_BASE, N_GATES, control
 from benchmarks.gates.data import LENGTHS, choose_reviews, find_used
 from benchmarks.gates.planted import PAIR, SINGLE, Source, draw_example
 from benchmarks.gates.report import cost_rows, interval_rows, measure, truth_rows, way_rows
+from tests.benchmarks.killing import cut_last_line
 from tests.sobol.gated_games import planted_pair
 
 WORDS = ["gripping", "dull", "film", "long", "the", "plot", "and", "is"]
@@ -127,6 +128,9 @@ def test_a_small_run(tmp_path: Path) -> None:
     assert found.stdout.startswith("9 results added")
     again = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
     assert again.stdout.startswith("0 results added")
+    cut_last_line(tmp_path / "imdb-bilstm.jsonl")
+    again = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
+    assert again.stdout.startswith("1 results added")
     marks = tmp_path / "RESULTS.md"
     name = "imdb-bilstm faithfulness"
     marks.write_text(f"Before.\n<!-- {name} -->\nold\n<!-- end of {name} -->\nAfter.\n")

@@ -13,6 +13,7 @@ from benchmarks.imdb.data import reviews
 from benchmarks.imdb.ways import all_names, ways
 from benchmarks.passes import explained, scores_of
 from benchmarks.runner import seed_of
+from tests.benchmarks.killing import cut_last_line
 from tests.text.tiny import counting_bert, tokenizer
 from textsobol import TextExplainer
 from textsobol.metrics.faithfulness import faithfulness
@@ -78,6 +79,8 @@ def test_more_methods_and_reviews_can_be_added(data: Path, model: Path, tmp_path
 
     assert added("--methods", "occlusion,random", "--limit", "2") == "4"
     assert added("--methods", "occlusion,random", "--limit", "2") == "0"
+    cut_last_line(tmp_path / "tiny-bert.jsonl")
+    assert added("--methods", "occlusion,random", "--limit", "2") == "1"
     assert added("--methods", "occlusion,random", "--limit", "3") == "2"
     assert added("--methods", "flip", "--limit", "3") == "9"
     other = ["run", "--model", str(model), "--data", str(data), "--out", str(tmp_path)]
