@@ -37,8 +37,8 @@ def load(source: str, split: str) -> Any:
 
 
 def text_columns(data: Any) -> tuple[str, ...]:
-    """The column of texts, or both columns of pairs."""
-    return PAIR if set(PAIR) <= set(data.column_names) else ("text",)
+    """The column of texts, or both columns of pairs, of a data set or a dict of columns."""
+    return PAIR if set(PAIR) <= set(getattr(data, "column_names", data)) else ("text",)
 
 
 def train_and_validation(

@@ -13,7 +13,7 @@ from benchmarks.results.answers import Answer
 from benchmarks.results.methods import METHODS
 
 _WIDTH, _LABELS, _GAP = 8.8, 2.08, 0.2  # inches
-_ROW, _TITLE, _AXIS, _LEGEND = 0.18, 0.4, 0.55, 0.35
+_ROW, _TITLE, _AXIS, _LEGEND = 0.19, 0.4, 0.55, 0.35
 _LETTERS, _INK = 9.0, "#1b1f24"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 _MARKERS = "os^Dv*"
