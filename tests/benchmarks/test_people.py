@@ -77,8 +77,8 @@ def test_a_small_run_goes_on_and_is_reported(tmp_path: Path) -> None:
     for limit in ("1", "3", "3"):
         done = CliRunner().invoke(app, [*command, "--limit", limit])
         assert done.exit_code == 0, done.output
-        n_results = len(read_results(out / "films-imdb-bilstm.jsonl").lines)
-        cut_last_line(out / "films-imdb-bilstm.jsonl")
+    n_results = len(read_results(out / "films-imdb-bilstm.jsonl").lines)
+    cut_last_line(out / "films-imdb-bilstm.jsonl")
     done = CliRunner().invoke(app, [*command, "--limit", "3"])
     assert done.exit_code == 0, done.output
     assert len(read_results(out / "films-imdb-bilstm.jsonl").lines) == n_results
