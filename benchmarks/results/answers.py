@@ -71,11 +71,15 @@ class Answer:
         return next((name for name in OUR_DEFAULTS if name in self.values), None)
 
     @property
+    def rivals(self) -> list[str]:
+        """Attributions of others."""
+        return [name for name in self.values if is_rival(name)]
+
+    @property
     def best_rival(self) -> str | None:
         """The attribution of others with the best mean."""
-        rivals = [name for name in self.estimates if is_rival(name)]
         sign = 1.0 if self.question.higher_is_better else -1.0
-        return max(rivals, key=lambda name: sign * self.estimates[name].mean, default=None)
+        return max(self.rivals, key=lambda name: sign * self.estimates[name].mean, default=None)
 
     @property
     def models(self) -> list[str]:

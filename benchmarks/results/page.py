@@ -148,7 +148,9 @@ def _bullet(verdict: Verdict) -> str:
     answer, rival = verdict.answer, verdict.rival
     others = [verdict_of(answer, name) for name in _OURS if name != verdict.ours]
     said = [
-        f"{METHODS[rival].title} {_mean(answer, rival)}",
+        f"{METHODS[rival].title} {_mean(answer, rival)}, the best of {len(answer.rivals)}"
+        if len(answer.rivals) > 1
+        else f"{METHODS[rival].title} {_mean(answer, rival)}, the only rival",
         f"our default {'' if verdict.ours == 'default' else _OURS[verdict.ours] + ' '}"
         f"{_mean(answer, verdict.ours)} ({_difference(verdict)})",
         *(

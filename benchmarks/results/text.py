@@ -6,13 +6,15 @@ HEADER = """# Results on one page
 
 Which method of explaining a text classifier answers which question best? Written by `python -m
 benchmarks.results` from the raw lines of all benchmarks: no number on this page is typed by hand.
-Nothing was tuned on these texts, and methods are run with their defaults. What was measured on what
-stands [below](#conditions), and in full on the [pages of the benchmarks](#all-pages)."""
+Methods are run with their defaults. Choices were made on training texts; the [pages of the
+benchmarks](#all-pages) say where that was not so. What was measured on what stands
+[below](#conditions)."""
 VERDICTS = """Our default against the best rival of each question and family of models, on the same
 texts: **{counts}**, of {n}. First: the 95 % interval of the paired difference is above 0; behind:
 below 0; else level. In brackets the difference of ours to that rival and its interval, turned so
-that above 0 is better for ours. The best rival is chosen on the same texts, which favours it; with
-few texts level often means that more are needed. Intervals are not corrected for the number of
+that above 0 is better for ours. The best rival is chosen on the same texts, which favours it, and
+being first of few rivals means little: their number stands beside it. With few texts level often
+means that more are needed. Intervals are not corrected for the number of
 comparisons."""
 HOW_TO_READ = f"""Means over texts; in a column all methods of a family have the same texts.
 **Bold**: the best attribution; <u>underlined</u>: the next; empty: not measured. Arrows say which

@@ -76,11 +76,12 @@ def section(text: str, title: str) -> str:
 def test_the_page_says_where_ours_is_first_and_where_not(root: Path) -> None:
     text = written(root)
     behind = section(text, "Where others are better")
-    assert "**Predicts held-out masks**, bi-LSTM, 4 texts: LIME 0.700; our default 0.500" in behind
+    assert "**Predicts held-out masks**, bi-LSTM, 4 texts: LIME 0.700, the best of 2; our" in behind
+    assert "our default 0.500 (-0.200 " in behind
     assert "without a path 0.900 (first, +0.200 [+0.200, +0.200])" in behind
     first = section(text, "Where ours is first")
     assert "**Agrees with people: toxic posts**" in first
-    assert "our default with its own budget 0.800" in first
+    assert "LIME 0.500, the only rival; our default with its own budget 0.800" in first
     assert "first in 1, level in 0, behind in 1**, of 2" in text
     assert str(root) not in text
 
