@@ -16,7 +16,7 @@ from benchmarks.gates.control import N_BASE, N_GATES, control
 from benchmarks.gates.data import LENGTHS, choose_reviews, find_used
 from benchmarks.gates.planted import PAIR, SINGLE, Source, draw_example
 from benchmarks.gates.report import cost_rows, interval_rows, measure, truth_rows, way_rows
-from tests.benchmarks.killing import cut_last_line
+from tests.benchmarks.killing import cut_last_line, lines
 from tests.sobol.gated_games import planted_pair
 
 WORDS = ["gripping", "dull", "film", "long", "the", "plot", "and", "is"]
@@ -141,3 +141,17 @@ def test_a_small_run(tmp_path: Path) -> None:
     assert "| 40-100 | occlusion |" in text
     assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
+
+
+def test_truth_and_control_variates_are_resumed(tmp_path: Path) -> None:
+    data = tmp_path / "reviews.jsonl"
+    data.write_text(json.dumps({"id": 0, "label": 0, "text": " ".join(WORDS * 6)}))
+    asked = ["--data", str(data), "--limit", "1", "--lengths", "40-100", "--out", str(tmp_path)]
+    for command, n_results in (["truth", "--base-masks", "4"], 1), (["control"], 8):
+        path = tmp_path / f"imdb-bilstm.{command[0]}.jsonl"
+        for is_cut in (True, False):
+            done = CliRunner().invoke(app, [*command, *asked])
+            assert done.exit_code == 0, done.output
+            assert len([line for line in lines(path) if "settings" not in line]) == n_results
+            if is_cut:
+                cut_last_line(path)
