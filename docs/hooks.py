@@ -23,7 +23,11 @@ RESULTS = {
     for path in sorted((_ROOT / "benchmarks").glob("*/*.md"))
     if path.name in ("RESULTS.md", "LEAGUE.md")
 }
-ELSEWHERE = {**RESULTS, "reference/changelog.md": _ROOT / "CHANGELOG.md"}
+ELSEWHERE = {
+    "results.md": _ROOT / "benchmarks/RESULTS.md",  # sums them up
+    **RESULTS,
+    "reference/changelog.md": _ROOT / "CHANGELOG.md",
+}
 """Pages of the site that are files elsewhere in the repository."""
 
 _LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?(\))")

@@ -14,7 +14,8 @@ from benchmarks.curves import Curve, labelled_panels, plain_styles, png_of
 from benchmarks.curves import write_labels as label_curves
 from benchmarks.deletion.measures import SHARES, Curves
 from benchmarks.deletion.run import BOUNDS
-from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, MODELS, PAIRED, PLOT, Measure
+from benchmarks.deletion.text import BY_LENGTH, HEADER, MEASURES, PAIRED, PLOT, Measure
+from benchmarks.models import describe
 from benchmarks.reporting import (
     Cell,
     Line,
@@ -137,7 +138,7 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     runs = load(paths)
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
-    parts = [HEADER, MODELS, _markdown(conditions(runs))]
+    parts = [HEADER, describe(run.model for run in runs), _markdown(conditions(runs))]
     commands = dict.fromkeys(command for run in runs for command in run.results.commands)
     parts += ["\n".join(f"    {command}" for command in commands)]
     for run in runs:
@@ -158,15 +159,18 @@ def conditions(runs: Sequence[Run]) -> Table:
         made, texts = run.results.settings, run.measured.drop_duplicates("text")
         words, of_length = texts["words"], texts["length"].value_counts(sort=False)
         passes = run.values(OURS, "passes").mean()
+        asked = sorted({line["asked"] for line in run.results.lines if line["asked"]})
         rows.append([
             Cell(run.model), Cell(made["precision"]), Cell(made["data"]), Cell(f"{len(texts)}"),
             Cell(", ".join(f"{length}: {n}" for length, n in of_length.items())),
             Cell(f"{words.min()}, {words.median():.0f}, {words.max()}"),
-            Cell(f"{100 * texts['is_right'].mean():.0f} %"), Cell(f"{passes:,.0f}"),
+            Cell(f"{100 * texts['is_right'].mean():.0f} %"),
+            Cell(", ".join(f"{number:g}" for number in asked)), Cell(f"{passes:,.0f}"),
             Cell(f"{made['seed']}"),
         ])  # fmt: skip
     header = ["model", "precision", "texts", "number", "by words", "words: fewest, median, most",
-              "accuracy on them", "passes of the default, mean", "seed"]  # fmt: skip
+              "accuracy on them", "passes a word", "passes of the default, mean",
+              "seed"]  # fmt: skip
     versions = runs[0].results.settings["versions"]
     shown = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     return Table("Conditions", f"Probability of the predicted label. {shown}.", header,

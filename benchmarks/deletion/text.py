@@ -60,16 +60,6 @@ in proportion to them gather on few words, which soft measures reward.
 is listed apart and not marked. "The default" gives both: its scores, and its path.
 
 Methods are run with their defaults on the same texts, of one seed; nothing was tuned on them."""
-MODELS = """**Models.** `imdb-bilstm`: the bundled bi-LSTM, 88.94 % on 5,000 IMDB test reviews, 4
-forward passes a word. `minilm-imdb-bf16`: MiniLM-L6 fine-tuned on 8,000 IMDB reviews, 87.0 % on
-1,000 test reviews in single precision, here with weights in bfloat16; 2 passes a word.
-`minilm-imdb-masking-bf16`: that model after one more epoch, in which every second review misses a
-random share of its words (Madsen et al. 2024), so that masked texts are nothing new to it: 87.5 %
-on 400 test reviews; in bfloat16, 2 passes a word. Made by
-
-    python -m benchmarks.imdb.train_transformer --base minilm-imdb --random-masking --limit 1200
-    --epochs 1 --learning-rate 3e-5 --max-length 160 --frozen 2 --bfloat16 --validation 0.05
-    --test-limit 400 --out minilm-imdb-masking"""
 PAIRED = (
     "Our default minus the other method, text by text, with 95 % intervals; above 0 is better "
     "for ours, whichever way the measure goes."

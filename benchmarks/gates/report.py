@@ -12,6 +12,7 @@ from benchmarks.gates.control import compute_rmse
 from benchmarks.gates.data import LENGTHS
 from benchmarks.gates.run import VARIANTS
 from benchmarks.imdb.intervals import holds_truth
+from benchmarks.models import MODELS
 from benchmarks.reporting import (
     Line,
     Results,
@@ -26,7 +27,6 @@ from textsobol.metrics.agreement import spearman
 from textsobol.sobol.arrays import Floats
 
 TOP = 10
-MODELS = ("imdb-bilstm", "minilm-imdb-bf16")
 PATHS = {"sobol": "path of the default", "sobol-before": "path of the default before"}
 _REFERENCE = "flip-4"
 _TITLES = {variant.name: variant.title for variant in VARIANTS}
@@ -39,6 +39,12 @@ Measured = dict[str, dict[str, dict[str, float]]]
 def make_tables(results: Path) -> Iterator[tuple[str, str]]:
     """Name and Markdown of every table whose results are there."""
     for model in MODELS:
+        controlled = _read(results, f"{model}.control")
+        if controlled:
+            lines = controlled.lines
+            yield f"{model} control", markdown(control.HEADER, list(control.rows(lines)))
+            header = ("estimator, minus flip for the same time", *control.HEADER[2:6])
+            yield f"{model} control paired", markdown(header, list(control.differences(lines)))
         found = _read(results, model)
         if found is None:
             continue
@@ -50,12 +56,6 @@ def make_tables(results: Path) -> Iterator[tuple[str, str]]:
         yield f"{model} gates", markdown(PAIRED_HEADER, list(paired_rows(measured)))
         yield f"{model} sobol", markdown(BEFORE_HEADER, list(before_rows(measured)))
         yield f"{model} way", markdown(WAY_HEADER, list(way_rows(measured)))
-        controlled = _read(results, f"{model}.control")
-        if controlled:
-            lines = controlled.lines
-            yield f"{model} control", markdown(control.HEADER, list(control.rows(lines)))
-            header = ("estimator, minus flip for the same time", *control.HEADER[2:6])
-            yield f"{model} control paired", markdown(header, list(control.differences(lines)))
     found = _read(results, "planted")
     if found:
         yield "planted short", markdown(planted.SHORT_HEADER, list(planted.short_rows(found.lines)))

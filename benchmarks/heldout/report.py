@@ -15,7 +15,6 @@ from benchmarks.curves import write_labels as label_curves
 from benchmarks.heldout.text import (
     HEADER,
     MEASURES,
-    MODELS,
     NO_MODEL,
     NOT_RUN,
     PAIRS,
@@ -24,6 +23,7 @@ from benchmarks.heldout.text import (
     Measure,
 )
 from benchmarks.heldout.ways import OURS
+from benchmarks.models import describe
 from benchmarks.reporting import (
     Cell,
     Estimate,
@@ -111,7 +111,13 @@ def write_report(paths: Sequence[Path], out: Path) -> None:
     runs = load(paths)
     out.mkdir(parents=True, exist_ok=True)
     (out / PLOT).write_bytes(draw(paths))
-    parts = [HEADER, MODELS, NOT_RUN, _markdown(conditions(runs)), *_commands(runs)]
+    parts = [
+        HEADER,
+        describe(run.model for run in runs),
+        NOT_RUN,
+        _markdown(conditions(runs)),
+        *_commands(runs),
+    ]
     verdicts = {ours: {run.model: verdicts_of(run, ours) for run in runs} for ours in _SHOWN}
     parts += [_markdown(summary_table(verdicts["scores"]))]
     for ours, of_models in verdicts.items():

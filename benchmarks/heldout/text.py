@@ -78,17 +78,6 @@ NO_MODEL = tuple(
     )
     for name, said in _MASKS.items()
 )
-MODELS = """**Models.** `imdb-bilstm`: the bundled bi-LSTM, 88.94 % on 5,000 IMDB test reviews.
-`minilm-imdb-bf16`: MiniLM-L6 fine-tuned on 8,000 IMDB reviews, 87.0 % on 1,000 test reviews in
-single precision, here with weights in bfloat16 (`model.to(torch.bfloat16)`, saved).
-`minilm-agnews-bf16`: all-MiniLM-L6-v2 fine-tuned on AG News (World, Sports, Business, Sci/Tech),
-89.4 % on 2,000 held-out items in single precision, made by
-
-    python -m benchmarks.imdb.train_transformer --base all-MiniLM-L6-v2 --train agnews.jsonl
-    --held-out 2000 --labels Business,Sci/Tech,Sports,World --limit 5000 --epochs 2
-    --learning-rate 5e-5 --max-length 80 --frozen 2 --bfloat16 --out minilm-agnews
-
-then saved in bfloat16, too. Its texts here are held-out ones."""
 HEADER = """# Held-out masks and index error
 
 Written by `python -m benchmarks.heldout report`; raw lines in `results/`.

@@ -7,8 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from typer.testing import CliRunner
 
 Lines = list[dict[str, Any]]
 
@@ -19,7 +22,7 @@ def whole_and_killed(
     """Results of a run, and of the same run that was killed twice and started again.
 
     Args:
-        arguments: a directory for results to those of ``python``.
+        arguments: a directory for results to a module of a benchmark and what it is given.
         folder: to work in.
         name: of the file of results.
     """
@@ -28,7 +31,7 @@ def whole_and_killed(
     path = folder / "killed" / name
     for kill in (1, 2):
         process = subprocess.Popen(
-            [sys.executable, *arguments(folder / "killed")],
+            [sys.executable, "-m", *arguments(folder / "killed")],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -46,10 +49,20 @@ def whole_and_killed(
     return wanted[1:], [line for line in lines(path) if "settings" not in line]
 
 
+def cut_last_line(path: Path) -> None:
+    """Leave a file of results as a kill does that comes while a result is written."""
+    written = path.read_bytes().splitlines(keepends=True)
+    while written[-1].startswith(b'{"settings"'):  # of a run that had nothing to do
+        written.pop()
+    path.write_bytes(b"".join(written)[:-20])
+
+
 def lines(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def _run(arguments: Sequence[str]) -> None:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    """Run in this process, whose imports are done."""
+    module, *given = arguments
+    done = CliRunner().invoke(import_module(f"{module}.__main__").app, given)
+    assert done.exit_code == 0, done.output

@@ -23,6 +23,7 @@ from benchmarks.deletion.measures import (
 )
 from benchmarks.deletion.report import Run, load, main_table, paired_table
 from benchmarks.deletion.run import choose_texts
+from tests.benchmarks.killing import cut_last_line
 from tests.benchmarks.samples import rows_of
 from textsobol.sobol.arrays import Array, Floats
 
@@ -174,6 +175,8 @@ def test_a_small_run_and_its_report(tmp_path: Path) -> None:
     assert ran.stdout.startswith("20 results added"), "gates need more passes in one text"
     assert CliRunner().invoke(app, asked).stdout.startswith("0 results added")
     path = tmp_path / "imdb-bilstm.jsonl"
+    cut_last_line(path)
+    assert CliRunner().invoke(app, asked).stdout.startswith("1 results added")
     made = CliRunner().invoke(app, ["report", str(path), "--out", str(tmp_path / "report")])
     assert made.exit_code == 0, made.output
     text = (tmp_path / "report" / "RESULTS.md").read_text()

@@ -18,6 +18,7 @@ from benchmarks.gates.data import LENGTHS, choose_reviews, find_used
 from benchmarks.gates.planted import PAIR, SINGLE, Source, draw_example
 from benchmarks.gates.report import cost_rows, interval_rows, measure, truth_rows, way_rows
 from benchmarks.reporting import read_results
+from tests.benchmarks.killing import cut_last_line, lines
 from tests.sobol.gated_games import planted_pair
 
 WORDS = ["gripping", "dull", "film", "long", "the", "plot", "and", "is"]
@@ -161,6 +162,11 @@ def test_a_small_run(tmp_path: Path) -> None:
         app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
     )
     assert again.stdout.startswith("0 results added")
+    cut_last_line(tmp_path / "imdb-bilstm.jsonl")
+    again = CliRunner().invoke(
+        app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
+    )
+    assert again.stdout.startswith("1 results added")
     marks = tmp_path / "RESULTS.md"
     name = "imdb-bilstm faithfulness"
     marks.write_text(f"Before.\n<!-- {name} -->\nold\n<!-- end of {name} -->\nAfter.\n")
@@ -171,3 +177,17 @@ def test_a_small_run(tmp_path: Path) -> None:
     assert "| 40-100 | occlusion |" in text
     assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
+
+
+def test_truth_and_control_variates_are_resumed(tmp_path: Path) -> None:
+    data = tmp_path / "reviews.jsonl"
+    data.write_text(json.dumps({"id": 0, "label": 0, "text": " ".join(WORDS * 6)}))
+    asked = ["--data", str(data), "--limit", "1", "--lengths", "40-100", "--out", str(tmp_path)]
+    for command, n_results in (["truth", "--base-masks", "4"], 1), (["control"], 8):
+        path = tmp_path / f"imdb-bilstm.{command[0]}.jsonl"
+        for is_cut in (True, False):
+            done = CliRunner().invoke(app, [*command, *asked])
+            assert done.exit_code == 0, done.output
+            assert len([line for line in lines(path) if "settings" not in line]) == n_results
+            if is_cut:
+                cut_last_line(path)

@@ -22,6 +22,7 @@ from benchmarks.heldout.truth import find_truth, fresh_masks, walk_shapley
 from benchmarks.heldout.ways import PASSES, ways
 from benchmarks.rivals.apart import APART, PYTHON
 from benchmarks.ways import METHODS
+from tests.benchmarks.killing import cut_last_line
 from tests.benchmarks.samples import rows_of
 from tests.methods.test_peers import shapley, tangled
 from tests.problems import attribution, black_box_of, problem_of
@@ -177,6 +178,8 @@ def test_a_small_run_and_its_report(tmp_path: Path) -> None:
     assert all(line["passes"] <= 1 + 4 * (line["words"] + 1) for line in lines)
     again = CliRunner().invoke(app, asked)
     assert again.stdout.startswith("0 results added")
+    cut_last_line(path)
+    assert CliRunner().invoke(app, asked).stdout.startswith("1 results added")
     made = CliRunner().invoke(app, ["report", str(path), "--out", str(tmp_path / "report")])
     assert made.exit_code == 0, made.output
     text = (tmp_path / "report" / "RESULTS.md").read_text()

@@ -131,7 +131,7 @@ def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(
 ) -> None:
     def benchmark(out: Path) -> list[str]:
         methods = ["--methods", "saliency,random,occlusion,rise,flip", "--limit", "5"]
-        return ["-m", "benchmarks.imagenet", "run", *common, *SMALL, *methods, "--out", str(out)]
+        return ["benchmarks.imagenet", "run", *common, *SMALL, *methods, "--out", str(out)]
 
     wanted, found = whole_and_killed(benchmark, tmp_path, "tiny.jsonl")
     by_key = {(line["variant"], line["image"]): line for line in found}

@@ -15,6 +15,7 @@ from benchmarks.people.__main__ import app
 from benchmarks.people.agreement import average_precision, choose_top
 from benchmarks.people.texts import read_marked, write_sentences
 from benchmarks.reporting import read_results
+from tests.benchmarks.killing import cut_last_line
 
 POST = "What a lovely day it is. You are a complete idiot. Nobody likes rain on Sunday."
 
@@ -76,6 +77,11 @@ def test_a_small_run_goes_on_and_is_reported(tmp_path: Path) -> None:
     for limit in ("1", "3", "3"):
         done = CliRunner().invoke(app, [*command, "--limit", limit])
         assert done.exit_code == 0, done.output
+    n_results = len(read_results(out / "films-imdb-bilstm.jsonl").lines)
+    cut_last_line(out / "films-imdb-bilstm.jsonl")
+    done = CliRunner().invoke(app, [*command, "--limit", "3"])
+    assert done.exit_code == 0, done.output
+    assert len(read_results(out / "films-imdb-bilstm.jsonl").lines) == n_results
     found = read_results(out / "films-imdb-bilstm.jsonl").lines
     assert {line["text"] for line in found} == {"a", "b"}
     assert len(found) == len({(line["variant"], line["text"]) for line in found})

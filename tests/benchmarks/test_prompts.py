@@ -17,6 +17,7 @@ from benchmarks.rivals.callback import Scored
 from benchmarks.rivals.captum_llm import captum_llm_ablation, captum_llm_kernel_shap
 from benchmarks.speed.prompts import captum as captum_forward
 from benchmarks.speed.prompts import masks_of, measure, table
+from tests.benchmarks.killing import cut_last_line
 from tests.prompts.tiny import REVIEW, model, score_ids, tokenizer
 from textsobol import Prompt, TextExplainer
 
@@ -85,6 +86,8 @@ def test_a_run_is_resumed_and_reported(tmp_path: Path) -> None:
     assert "7 results added" in invoke("run", *options, "--sentences", 1)
     assert "14 results added" in invoke("run", *options, "--sentences", 3)
     assert "0 results added" in invoke("run", *options, "--sentences", 3)
+    cut_last_line(tmp_path / "tiny.jsonl")
+    assert "1 results added" in invoke("run", *options, "--sentences", 3)
     invoke("report", tmp_path / "tiny.jsonl")
     said = (tmp_path / "report.md").read_text()
     assert "difference to captum's KernelSHAP" in said

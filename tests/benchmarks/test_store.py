@@ -92,7 +92,7 @@ def test_killed_twice_and_resumed_it_equals_an_uninterrupted_run(tmp_path: Path)
 
     def benchmark(out: Path) -> list[str]:
         return [
-            "-m", "benchmarks.imdb", "run", "--model", str(model), "--data", str(data),
+            "benchmarks.imdb", "run", "--model", str(model), "--data", str(data),
             "--methods", "flip,occlusion,rise,random,greedy", "--limit", "6", "--out", str(out),
         ]  # fmt: skip
 
