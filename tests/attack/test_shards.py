@@ -311,7 +311,9 @@ def test_a_shard_that_holds_something_else_is_told(out: Path) -> None:
         lines = [json.loads(line) for line in record.read_text().splitlines()]
         lines[1]["blake2b"] = digest
         record.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        with pytest.raises(ValueError, match=r"is no shard of a job|has no (text|words)"):
+        with pytest.raises(
+            ValueError, match=r"is not an output file of textsobol corpus|has no (text|words)"
+        ):
             list(read_explanations(out))
 
 

@@ -152,7 +152,7 @@ def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
         TextExplainer(lambda texts: [float("nan")] * len(texts))(TEXT)
     with pytest.raises(BlackBoxError, match=r"was given \d texts and returned scores of 1;"):
         TextExplainer(lambda texts: [0.5])("a good film", method=Sobol(base_masks=4))
-    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier returns 2"):
         TextExplainer(lambda texts: np.zeros((len(texts), 2)), label_names=["a", "b", "c"])(
             "good", method=Sobol(base_masks=1)
         )

@@ -206,7 +206,7 @@ def test_numbered_labels_of_a_transformer_can_be_named() -> None:
     assert list(named.probabilities.values()) == list(plain.probabilities.values())
     assert list(named.probabilities) == named.settings["label_names"] == ["neg", "pos"]
     assert model.config.id2label == {0: "LABEL_0", 1: "LABEL_1"}
-    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier returns 2"):
         TextExplainer(model, tok, label_names=["a", "b", "c"])
     own = counting_bert(tok, id2label={0: "NEG", 1: "POS"})
     for names in (["neg", "pos"], ["POS", "NEG"]):

@@ -23,7 +23,7 @@ from textsobol.render.printable import replace_controls
 Send = Callable[[str, Any], None]
 _LONGEST_MESSAGE = 600
 _MOST_SHORT = 64  # jobs that wait for their short part
-# What users can fix, and is told in one line; the command line has the same list.
+# What users can fix, and see in one line; the command line has the same list.
 _EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
 
 

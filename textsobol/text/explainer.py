@@ -136,7 +136,10 @@ class TextExplainer:
             )  # fmt: skip
         else:
             if label_names is not None or candidate_labels is not None:
-                raise ValueError("the labels of a prompt are those of its answers")
+                raise ValueError(
+                    "a prompt names its labels in answers=: leave out label_names= and "
+                    "candidate_labels="
+                )
             if read_long(long) is not None:
                 raise ValueError(
                     "windows cannot slide over a prompt, whose model sees all of it or nothing: "
