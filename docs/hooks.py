@@ -118,7 +118,8 @@ def _relink(found: re.Match[str], source: Path, page: str, files: Files) -> str:
 def _make_relative(found: re.Match[str], page: str, files: Files) -> str:
     """A link to the published site, as a link within the site that is built."""
     before, name, anchor, after = found[1], found[2], found[3] or "", found[4]
-    names = [f"{name}index.md", f"{name.rstrip('/')}.md"] if name.endswith("/") else [name]
+    is_page = not name or name.endswith("/")
+    names = [f"{name}index.md", f"{name.rstrip('/')}.md"] if is_page else [name]
     uri = next(filter(files.get_file_from_path, names), names[0])  # if wrong, mkdocs tells
     return f"{before}{'../' * page.count('/')}{uri}{anchor}{after}"
 
