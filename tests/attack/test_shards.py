@@ -131,7 +131,9 @@ RECORDS: dict[str, Callable[[bytes], bytes]] = {
 def test_a_damaged_record_loses_only_its_shards(out: Path, how: str) -> None:
     wanted, path = content(out), out / "_shards.record"
     path.write_bytes(RECORDS[how](path.read_bytes()))
-    with pytest.raises(ValueError, match=r"holds \d of 3 files; .* rerun the textsobol corpus command"):
+    with pytest.raises(
+        ValueError, match=r"holds \d of 3 files; .* rerun the textsobol corpus command"
+    ):
         read_explanations(out)
     explain(out)
     assert content(out) == wanted

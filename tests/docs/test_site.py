@@ -93,7 +93,14 @@ def opened(browser: "Browser", address: str, **options: Any) -> "Iterator[Page]"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("place", ["", "tutorial/", "reference/texts/", "results/"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "", "tutorial/", "how-to/", "how-to/language-models/", "understand/intervals/",
+        "reference/texts/", "reference/command-line/", "reference/errors/", "results/",
+        "results/league/", "gallery/",
+    ],
+)  # fmt: skip
 def test_axe_finds_nothing(browser: "Browser", address: str, place: str, scheme: Any) -> None:
     with opened(browser, address + place, color_scheme=scheme) as page:
         found = Axe().run(page)

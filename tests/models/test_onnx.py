@@ -184,7 +184,7 @@ def check_optimum(model: Any, tok: Any) -> None:
     assert explanation.settings["window"] == 64
     again = TextExplainer((model, tok))(TEXT, method=SMALL)
     assert again.words == explanation.words
-    with pytest.raises(ValueError, match="labels of its own: NEG, POS"):
+    with pytest.raises(ValueError, match="this model has its own: NEG, POS"):
         TextExplainer(model, tok, label_names=["neg", "pos"])
 
 

@@ -262,7 +262,7 @@ def test_an_untrained_head_is_refused(tmp_path: Any) -> None:
 
 def test_arguments_that_do_not_apply_are_refused() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer(), id2label={0: "NEG", 1: "POS"})
-    with pytest.raises(ValueError, match="a model has labels of its own: NEG, POS"):
+    with pytest.raises(ValueError, match="this model has its own: NEG, POS"):
         TextExplainer(model, tok, label_names=["a", "b"])
     with pytest.raises(ValueError, match="tokenizer= goes with a model"):
         TextExplainer(pipe_of(model, tok), tok)
