@@ -101,7 +101,7 @@ def test_margins_are_not_called_probabilities() -> None:
         expected = [-margins[0], margins[0]] if n == 2 else margins
         assert list(explanation.probabilities.values()) == pytest.approx(list(expected))
         assert explanation.prediction == pipe.predict([TEXT])[0]
-        with pytest.raises(BlackBoxError, match="not probabilities; .* leave out score="):
+        with pytest.raises(BlackBoxError, match=r"not probabilities; .* leave out score="):
             TextExplainer(pipe, score="logit")(TEXT, method=Sobol(base_masks=2))
 
 
