@@ -99,8 +99,8 @@ def sanity(
             store.add(
                 {
                     **line,
-                    "correlation": told(spearman(found, signed)),
-                    "absolute": told(spearman(np.abs(found), np.abs(signed))),
+                    "correlation": or_none(spearman(found, signed)),
+                    "absolute": or_none(spearman(np.abs(found), np.abs(signed))),
                 }
             )
 
@@ -113,7 +113,7 @@ def sanity_rows(lines: Sequence[Line]) -> Iterator[list[str]]:
         yield [stage, *(f"{mean:+.3f}" for mean in own.mean()), str(own["correlation"].count())]
 
 
-def told(value: float) -> float | None:
+def or_none(value: float) -> float | None:
     """JSON has no NaN."""
     return None if np.isnan(value) else value
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FOR, AGAINST, OTHER = "#3f87d6", "#d9772b", "#8a8f98"
-_INK = {"light": "#24292f", "dark": "#d5dae0"}
+_INK = {"": "#24292f", "-light": "#24292f", "-dark": "#d5dae0"}
 _REVIEW = (
     "The cast is wonderful and the first hour is gripping, but the ending is so dull and so "
     "predictable, the music so loud and the last joke so cheap, that I left disappointed."
@@ -154,15 +154,17 @@ FIGURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
 
 
 def draw_all() -> dict[str, bytes]:
-    """Every figure, as SVG, by its name and ``-light`` or ``-dark``."""
+    """Every figure, as SVG: on white by its name, transparent with ``-light`` or ``-dark``."""
     return {
-        f"{name}-{theme}": _draw(draw, size, ink)
+        f"{name}{theme}": _draw(draw, size, ink, is_transparent=bool(theme))
         for name, (draw, size) in FIGURES.items()
         for theme, ink in _INK.items()
     }
 
 
-def _draw(draw: Callable[[Any], None], size: tuple[float, float], ink: str) -> bytes:
+def _draw(
+    draw: Callable[[Any], None], size: tuple[float, float], ink: str, *, is_transparent: bool
+) -> bytes:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -178,7 +180,7 @@ def _draw(draw: Callable[[Any], None], size: tuple[float, float], ink: str) -> b
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         drawn = io.BytesIO()
-        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(drawn, format="svg", transparent=is_transparent, metadata={"Date": None})
     return drawn.getvalue()
 
 

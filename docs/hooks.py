@@ -23,6 +23,8 @@ RESULTS = {
     for path in sorted((_ROOT / "benchmarks").glob("*/*.md"))
     if path.name in ("RESULTS.md", "LEAGUE.md")
 }
+ADDRESS = "https://textsobol.github.io/textsobol/"
+"""Of the site. Links to what is made while it is built begin with it, to work on GitHub, too."""
 ELSEWHERE = {
     "results.md": _ROOT / "benchmarks/RESULTS.md",  # sums them up
     **RESULTS,
@@ -31,6 +33,7 @@ ELSEWHERE = {
 """Pages of the site that are files elsewhere in the repository."""
 
 _LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?(\))")
+_ON_SITE = re.compile(rf"(\]\(){re.escape(ADDRESS)}([^)\s#]*)(#[^)\s]*)?(\))")
 _FIGURE = re.compile(r"!\[(.+?)\]\(((?:\.\./)*figures/\w[\w-]*)\.svg\)")
 _NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
 
@@ -86,6 +89,7 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> st
     """Point links at the site, or at the repository; show why a block is not run."""
     source = ELSEWHERE.get(page.file.src_uri, _ROOT / "docs" / page.file.src_uri)
     markdown = _LINK.sub(lambda found: _relink(found, source, page.file.src_uri, files), markdown)
+    markdown = _ON_SITE.sub(lambda found: _make_relative(found, page.file.src_uri, files), markdown)
     markdown = _FIGURE.sub(r"![\1](\2-light.svg#only-light)![\1](\2-dark.svg#only-dark)", markdown)
     return _NOT_RUN.sub(
         lambda found: f'<span class="not-run">Not run by the tests: {found[1]}.</span>\n', markdown
@@ -113,6 +117,15 @@ def _relink(found: re.Match[str], source: Path, page: str, files: Files) -> str:
         return f"{before}https://github.com/textsobol/textsobol/{kind}/main/{name}{anchor}{after}"
     up = "../" * page.count("/")
     return f"{before}{up}{html.escape(uri)}{anchor}{after}"
+
+
+def _make_relative(found: re.Match[str], page: str, files: Files) -> str:
+    """A link to the published site, as a link within the site that is built."""
+    before, name, anchor, after = found[1], found[2], found[3] or "", found[4]
+    is_page = not name or name.endswith("/")
+    names = [f"{name}index.md", f"{name.rstrip('/')}.md"] if is_page else [name]
+    uri = next(filter(files.get_file_from_path, names), names[0])  # if wrong, mkdocs tells
+    return f"{before}{'../' * page.count('/')}{uri}{anchor}{after}"
 
 
 _SECTION = re.compile(

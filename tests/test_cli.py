@@ -115,9 +115,24 @@ def test_exit_codes(model: str, arguments: list[str], code: int, message: str) -
 def test_warnings_go_to_stderr_and_can_be_silenced(model: str) -> None:
     long = " ".join(["film"] * 90)
     loud = run(app, ["explain", long, "-m", model, "--json", "--budget", "70"])
+    assert loud.stderr.startswith("WindowWarning: ")
     assert "lie outside" in loud.stderr
     json.loads(loud.stdout)
     assert run(app, ["explain", long, "-m", model, "--json", "--budget", "70", "-q"]).stderr == ""
+
+
+def test_errors_say_the_name_to_look_them_up_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = run(app, ["explain", TEXT, "--budget", "1"])
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (1, 1)
+    assert wrong.stderr.startswith("error: ")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("textsobol.models.bilstm.BiLstmForSequenceClassification.forward", fail)
+    failed = run(app, ["explain", TEXT])
+    assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
+    assert failed.stderr.startswith("BlackBoxError: ")
 
 
 def test_help_is_quick_and_loads_no_model_library() -> None:

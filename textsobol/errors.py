@@ -155,3 +155,9 @@ def warn(message: str, category: type[TextsobolWarning]) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def name_error(error: Exception) -> str:
+    """The message of an error or warning; before it, the name to look it up by if it is ours."""
+    is_ours = isinstance(error, TextsobolError | TextsobolWarning)
+    return f"{type(error).__name__}: {error}" if is_ours else str(error)

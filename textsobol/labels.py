@@ -57,12 +57,13 @@ def rename_labels(own: Sequence[str], given: Sequence[str] | None) -> list[str]:
         return list(own)
     if len(given) != len(own):
         raise ValueError(
-            f"{len(given)} labels were named, but the classifier gives {len(own)} scores"
+            f"{len(given)} labels were named, but the classifier returns {len(own)} scores; name "
+            f"one label for each score"
         )
     if not are_numbers(own):
         raise ValueError(
-            f"label_names= names labels that are only numbered; a model has labels of its own: "
-            f"{', '.join(own)}"
+            f"label_names= is for labels that are only numbered, but this model has its own: "
+            f"{', '.join(own)}; leave it out"
         )
     return list(given)
 

@@ -44,8 +44,8 @@ def to_log_odds(probabilities: Floats) -> Floats:
     is_share = ((probabilities >= 0) & (probabilities <= 1)).all(axis=1)
     if not is_share.all():
         raise WrongScoresError(
-            f"the classifier returned {probabilities[np.argmin(is_share)]}, which are no "
-            f"probabilities; leave out score=, and they are analysed as they are"
+            f"the classifier returned {probabilities[np.argmin(is_share)]}, which are not "
+            f"probabilities; to analyse them as they are, leave out score="
         )
     return np.asarray(logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 

@@ -15,7 +15,7 @@ _BETWEEN_LINES = 30.0  # seconds, for a job without a terminal
 
 
 Expect = Callable[[int, Callable[[float], str]], None]
-"""Is told the most masks of an explanation, and how to say what they cost in so many seconds."""
+"""Given the most masks of an explanation, and how to say what they cost in so many seconds."""
 
 
 class _Bar:

@@ -38,7 +38,7 @@ def run(
 ) -> None:
     """Explain texts by every method, search bounds, and delete words.
 
-    Every result is written as it is made; killed at any moment, the same command goes on.
+    Every result is written as it is made; if it is interrupted, rerun the same command to resume.
     """
     from benchmarks.deletion.measures import DRAWS, SHARES
     from benchmarks.deletion.run import KEY, USUAL, choose_texts, ways

@@ -49,7 +49,7 @@ def truth(
 ) -> None:
     """Find converged indices by many flips, of another seed.
 
-    Every review is written as it is done; killed at any moment, the same command goes on.
+    Every review is written as it is done; if it is interrupted, rerun the same command to resume.
     """
     from benchmarks.gates.data import SMALL_TRUTH_MASKS, interleave, length_of
     from benchmarks.imdb import intervals
@@ -83,7 +83,7 @@ def run(
     """Explain reviews by every method and measure the explanations.
 
     All methods of a review run one after the other, in random order, on one thread. Every result is
-    written as it is made; killed at any moment, the same command goes on.
+    written as it is made; if it is interrupted, rerun the same command to resume.
     """
     from benchmarks.gates.data import interleave
     from benchmarks.gates.run import KEY, VARIANTS

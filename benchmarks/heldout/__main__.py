@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Explain texts by every method and predict masks.
 
-    Every result is written as it is made; killed at any moment, the same command goes on.
+    Every result is written as it is made; if it is interrupted, rerun the same command to resume.
     """
     from benchmarks.heldout.data import read_texts, settings_of
     from benchmarks.heldout.run import KEY

@@ -55,8 +55,8 @@ def run(
 ) -> None:
     """Explain photos in every way and measure the maps.
 
-    One line a photo and method is written as it is made; killed at any moment, the same command
-    goes on where it was. More methods and photos can be added later: cheap methods can see more.
+    One line a photo and method is written as it is made; if it is interrupted, rerun the same
+    command to resume. More methods and photos can be added later: cheap methods can see more.
     """
     from benchmarks.imagenet.run import KEY
     from benchmarks.imagenet.run import run as run_all
@@ -130,7 +130,7 @@ def sanity(
     images: Images = 20,
     grid: Grid = "7x7",
     score: Score = SCORE,
-    rows: Annotated[int, typer.Option(help="Base rows of an explanation.", min=1)] = 8,
+    rows: Annotated[int, typer.Option(help="Base masks of an explanation.", min=1)] = 8,
     batch: Batch = BATCH,
     seed: commands.Seed = 0,
     out: commands.Out = Path("results"),
@@ -157,7 +157,7 @@ def speed(
     grid: Grid = "11x11",
     score: Score = SCORE,
     batches: Annotated[str, typer.Option(help="Sizes to compare, with commas.")] = "1,4,8,16,32,64",
-    rows: Annotated[int, typer.Option(help="Base rows of the explanation.", min=2)] = 32,
+    rows: Annotated[int, typer.Option(help="Base masks of the explanation.", min=2)] = 32,
     repeats: Annotated[int, typer.Option(help="Times that each is measured.", min=1)] = 3,
     batch: Batch = BATCH,
     seed: commands.Seed = 0,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.consistency import convergence as measure_convergence
-from benchmarks.consistency import mean_and_spread, told
+from benchmarks.consistency import mean_and_spread, or_none
 from benchmarks.imagenet.data import Photo
 from benchmarks.imagenet.run import SCORE_IN_WORDS, Picture, Setup
 from benchmarks.imagenet.ways import PictureWay, flip, jansen, rise
@@ -80,8 +80,8 @@ def convergence(
             cells = [_by_cell(each, setup.grid) for each in (values, reference)]
             return {
                 "rows": n_rows,
-                "correlation": told(spearman(values.ravel(), reference.ravel())),
-                "cells": told(spearman(*cells)),
+                "correlation": or_none(spearman(values.ravel(), reference.ravel())),
+                "cells": or_none(spearman(*cells)),
             }
 
         return measured
@@ -93,7 +93,7 @@ def convergence(
 
 
 def way_of(method: str, passes: int, n_cells: int) -> PictureWay:
-    """The way with as many passes as base rows allow, for the total index or RISE's only score.
+    """The way with as many passes as base masks allow, for the total index or RISE's only score.
 
     Example:
         >>> [way_of(method, 1000, 49).passes for method in METHODS]

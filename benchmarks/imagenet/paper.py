@@ -80,12 +80,12 @@ def paper_tables(runs: Sequence[Run]) -> list[Table]:
 
 def _ours(runs: Sequence[Run]) -> str:
     """What is not the paper's."""
-    told = [
+    said = [
         f"{run.model}: analysed {SCORE_IN_WORDS[run.settings['score']]}, "
         f"on the {run.n_inputs:,} images that all have seen."
         for run in runs
     ]
-    return " ".join([*told, _OTHER_MODEL])
+    return " ".join([*said, _OTHER_MODEL])
 
 
 def _methods_table(

@@ -28,7 +28,7 @@ def sanity(setup: Setup, photos: Sequence[Photo], store: Store, *, seed: int, ro
         photos: what to explain.
         store: of the results.
         seed: of the weights and of the method.
-        rows: base rows of every explanation.
+        rows: base masks of every explanation.
     """
     way = flip(rows, setup.n_cells)
 

@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.ways import METHODS, Way
 from textsobol.methods import IntegratedGradients, SmoothGrad
 
-PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base rows N of the paper's ablation
+PAPER_ROWS = (4, 8, 12, 16, 20, 24, 28, 32)  # base masks N of the paper's ablation
 FLIP_ROWS = (4, 8, 16, 32)
-_FEWEST_AND_MOST = (4, 32)  # base rows of which all scores are measured
+_FEWEST_AND_MOST = (4, 32)  # base masks of which all scores are measured
 _FLIP_SCORES = ("total", "first", "signed")
 # As in the paper's tables, but cheap ones first.
 NAMES = (
@@ -59,7 +59,7 @@ class PictureWay(Way):
 def ways(names: Iterable[str], n_cells: int, rise_masks: Sequence[int]) -> list[PictureWay]:
     """The ways of methods, those that share a design one after the other, the longest first.
 
-    Between the fewest and the most base rows fewer kinds of score are measured: the paper's
+    Between the fewest and the most base masks fewer kinds of score are measured: the paper's
     ablation has only the total index.
 
     Args:

@@ -47,8 +47,8 @@ def run(
 ) -> None:
     """Explain reviews in every way and measure the explanations.
 
-    One line a review and method is written as it is made; killed at any moment, the same command
-    goes on where it was. More methods, keep rates and reviews can be added later.
+    One line a review and method is written as it is made; if it is interrupted, rerun the same
+    command to resume. More methods, keep rates and reviews can be added later.
     """
     from benchmarks.imdb.run import KEY
     from benchmarks.imdb.run import run as run_all
@@ -78,7 +78,7 @@ def interpreto(
         str, typer.Option(help="With commas.")
     ] = "interpreto_sobol,interpreto_lime,interpreto_kernel_shap",
     rows_per_word: Annotated[
-        str, typer.Option(help="Base rows of Sobol, samples for each word of others, with commas.")
+        str, typer.Option(help="Base masks of Sobol, samples for each word of others, with commas.")
     ] = "4",
     reviews: Reviews = 1000,
     max_words: MaxWords = 200,

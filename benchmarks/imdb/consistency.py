@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from benchmarks.consistency import Explain, mean_and_spread, told
+from benchmarks.consistency import Explain, mean_and_spread, or_none
 from benchmarks.consistency import convergence as measure_convergence
 from benchmarks.consistency import sanity as measure_sanity
 from benchmarks.imdb.data import Review
@@ -57,8 +57,8 @@ def convergence(
             return {
                 "rows": n_rows,
                 "words": game.n_features,
-                "correlation": told(spearman(found, converged)),
-                "stability": told(stable),
+                "correlation": or_none(spearman(found, converged)),
+                "stability": or_none(stable),
             }
 
         return measured

@@ -52,7 +52,7 @@ class InterpretoWay(WordWay):
 
 
 def ways(names: Sequence[str], rows_per_word: Sequence[int]) -> list[InterpretoWay]:
-    """The ways of its methods: base rows of Sobol, and as many samples for each of our words.
+    """The ways of its methods: base masks of Sobol, and as many samples for each of our words.
 
     Example:
         >>> [way.names for way in ways(["interpreto_lime"], [2, 4])]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.consistency import told
+from benchmarks.consistency import or_none
 from benchmarks.imdb.data import Review
 from benchmarks.reporting import Line, decimal, interval, mean_with_interval
 from benchmarks.runner import progress_bar, seed_of
@@ -60,7 +60,7 @@ def agreement(one: Floats, other: Floats) -> Mapping[str, Any]:
     top = np.argsort(-(one + other), kind="stable")[:TOP]
     tops = [set(np.argsort(-scores, kind="stable")[:TOP].tolist()) for scores in (one, other)]
     common = len(tops[0] & tops[1]) / min(TOP, len(one))
-    return {"correlation": told(spearman(one[top], other[top])), "common": common}
+    return {"correlation": or_none(spearman(one[top], other[top])), "common": common}
 
 
 def seeds_rows(lines: Sequence[Line]) -> list[list[str]]:

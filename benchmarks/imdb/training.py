@@ -248,7 +248,7 @@ def save(
     model.half().save_pretrained(options.out)
     tokenizer.backend_tokenizer.no_truncation()  # that of the training texts
     tokenizer.backend_tokenizer.no_padding()
-    # The file is half as large; whoever loads it gets single precision.
+    # The file is half as large; when loaded, it gets single precision.
     path = options.out / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     config["dtype"] = "float32"

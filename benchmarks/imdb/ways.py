@@ -11,7 +11,7 @@ from benchmarks.ways import METHODS, Way
 
 ROWS_PER_WORD = (4,)
 KEEP = (0.5,)
-PAPER_ROWS = 32  # base rows N of the paper
+PAPER_ROWS = 32  # base masks N of the paper
 ESTIMATORS = ("flip", "jansen")
 PATH, SHARED = "path", "shared"
 _SCORES = ("signed", "total", "first")
@@ -36,7 +36,7 @@ class WordWay(Way):
         """Masks that may be scored; ``None`` where ``base_masks`` say so."""
         if "base_masks" in self.options or self.rows_per_word is None:
             return super().budget(n_features)
-        # As many as `flip` has: base rows, their flips, and the whole text.
+        # As many as `flip` has: base masks, their flips, and the whole text.
         least = METHODS[self.method].least_masks(n_features)
         return max(least, 1 + self.rows_per_word * (n_features + 1))
 

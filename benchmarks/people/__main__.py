@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Explain the texts that the model gets right by every method, and compare with people.
 
-    Every result is written as it is made; killed at any moment, the same command goes on.
+    Every result is written as it is made; if it is interrupted, rerun the same command to resume.
     """
     import warnings
 

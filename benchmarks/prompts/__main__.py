@@ -39,8 +39,8 @@ def run(
 ) -> None:
     """Explain sentences in every way and measure the explanations.
 
-    One line a sentence and method is written as it is made; killed at any moment, the same command
-    goes on where it was.
+    One line a sentence and method is written as it is made; if it is interrupted, rerun the same
+    command to resume.
     """
     from benchmarks.imdb.data import reviews
     from benchmarks.prompts.run import KEY, all_ways, settings_of

@@ -94,8 +94,8 @@ def run(
 ) -> None:
     """Check that models use their plants, then explain planted texts by every method.
 
-    One line a text and method is written as it is made; killed at any moment, the same command
-    goes on. Methods and texts can be added later.
+    One line a text and method is written as it is made; if it is interrupted, rerun the same
+    command to resume. Methods and texts can be added later.
     """
     import torch
 

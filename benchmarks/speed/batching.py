@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.batching --data reviews.jsonl.gz [--model DIRECTORY]
 
-Explains one review of about 230 words (4 base rows): with the model's own pipeline called text by
+Explains one review of about 230 words (4 base masks): with the model's own pipeline called text by
 text, and with batches of several sizes. The model is the bundled bi-LSTM unless another is given.
 """
 

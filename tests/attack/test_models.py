@@ -220,7 +220,9 @@ def test_log_odds_of_a_function_are_those_of_its_probabilities() -> None:
     plain = TextExplainer(probabilities, label_names=names)(TEXT)
     assert plain.settings["score"] == "output"
     for score in ("logit", "probability"):
-        with pytest.raises(BlackBoxError, match="which are no probabilities; leave out score="):
+        with pytest.raises(
+            BlackBoxError, match=r"which are not probabilities; .* leave out score="
+        ):
             TextExplainer(odds, score=score)(TEXT)
 
 

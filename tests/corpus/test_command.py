@@ -92,7 +92,11 @@ def test_all_fine_is_0_and_quiet_says_only_the_end(model: str, tmp_path: Path) -
         (["TABLE", "--out", "OUT", "--method", "gradcam"], 1, "explains pictures only"),
         (["TABLE", "--out", "OUT", "-m", "MODEL"], 1, "no column 'text'; it has name, review"),
         (["nothing.csv", "--out", "OUT", "-m", "nowhere"], 1, "there is no file 'nothing.csv'"),
-        (["some/where", "--out", "OUT", "-m", "MODEL"], 1, "of a hub data set, give the split"),
+        (
+            ["some/where", "--out", "OUT", "-m", "MODEL"],
+            1,
+            "if it is a hub data set, give its split",
+        ),
         (["--out", "OUT"], 2, "Missing argument"),
         (["TABLE", "--out", "TABLE", "--column", "review", "-m", "MODEL"], 1, "is a file"),
     ],

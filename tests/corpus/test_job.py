@@ -242,7 +242,7 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         ({"id_column": "twice"}, "no column 'twice'"),
         (
             {"id_column": "number"},
-            "2 texts have the id of another one, such as '1' in rows 0 and 2",
+            "2 texts have the same id as an earlier one, such as '1' in rows 0 and 2",
         ),
         ({"limit": 0}, "limit=0: must be at least 1"),
         ({"shard_size": 0}, "shard_size=0: must be at least 1"),

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,6 @@ from textsobol import TextExplainer, explain_corpus
 
 # Ray warns of settings of its own.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    import ray
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # of the actors
-        patch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", raising=False)
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=100_000_000,
-        )
-        yield
-        ray.shutdown()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -15,8 +15,8 @@ import shlex
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,20 +56,26 @@ def read_blocks(page: Path) -> list[Block]:
         reason = _NOT_RUN.search(content[: match.start()])
         is_output = language == "text" and not content[end_of_last : match.start()].strip()
         if is_output and found:
-            found[-1] = Block(**{**vars(found[-1]), "shown": source})
+            found[-1] = replace(found[-1], shown=source)
         else:
             found.append(Block(page, line, language, source, reason and reason[1], None))
         end_of_last = match.end()
     return found
 
 
-def run_page(page: Path) -> None:
-    """Run the blocks of a page in the current directory."""
+def run_page(page: Path, servers: Mapping[str, str]) -> None:
+    """Run the blocks of a page in the current directory.
+
+    ``servers`` has for addresses that the page names those of servers of the tests.
+    """
     module = sys.modules["page"] = types.ModuleType("page")  # dataclasses look theirs up
     try:
         for block in read_blocks(page):
             if block.reason is None:
-                _run_named(block, vars(module))
+                source = block.source
+                for named, ours in servers.items():
+                    source = source.replace(named, ours)
+                _run_named(replace(block, source=source), vars(module))
     finally:
         del sys.modules["page"]
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.render.conftest import browser as browser  # the fixture
+from tests.corpus.conftest import cluster as cluster  # the fixtures
+from tests.render.conftest import browser as browser
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -17,19 +17,36 @@ REVIEWS = [
 ]
 
 
+TEXTS = {
+    "review.txt": REVIEW,
+    "prompt.txt": "Review: {text}\nSentiment:",
+    "question.txt": "In which city was the film shot?",
+    "question-prompt.txt": "{document}\n\nQuestion: {text}\nAnswer:",
+    "a.txt": "The music is by Anna.",
+    "b.txt": "The film was shot in Rome.",
+}
+LANGUAGE_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+"""A directory here, with a random model: the pages name what a reader can run."""
+
+
 def write_material(directory: Path) -> Path:
     """Write all files: ``MODEL`` and ``OTHER`` classify texts, ``DIRECTORY`` pictures."""
     import numpy as np
     from PIL import Image
 
     from tests.image.tiny import save_resnet
+    from tests.models.test_onnx import export
 
-    (directory / "review.txt").write_text(REVIEW + "\n", encoding="utf-8")
+    for name, text in TEXTS.items():
+        (directory / name).write_text(text + "\n", encoding="utf-8")
     with (directory / "reviews.csv").open("w", newline="", encoding="utf-8") as file:
         rows = [(f"r{k}", text, label) for k, (text, label) in enumerate(REVIEWS)]
         csv.writer(file).writerows([("id", "text", "label"), *rows])
     for name in ("MODEL", "OTHER"):
         _save_bert(directory / name)
+    _save_language_model(directory / LANGUAGE_MODEL)
+    inputs = ("input_ids", "attention_mask")
+    export(directory / "model.onnx", inputs=inputs, shape=["rows", "tokens"])
     processor = {
         "image_processor_type": "ConvNextImageProcessor", "size": {"shortest_edge": 32},
         "crop_pct": 1.0, "do_resize": True, "do_rescale": True, "do_normalize": True,
@@ -54,3 +71,10 @@ def _save_bert(folder: Path) -> None:
     written = folder / "tokenizer_config.json"
     settings = json.loads(written.read_text(encoding="utf-8"))
     written.write_text(json.dumps({**settings, "model_max_length": 512}), encoding="utf-8")
+
+
+def _save_language_model(folder: Path) -> None:
+    from tests.prompts.tiny import model, tokenizer
+
+    model("llama", max_position_embeddings=1024).save_pretrained(folder)
+    tokenizer("llama").save_pretrained(folder)

@@ -1,6 +1,10 @@
-"""Links of the Markdown files outside of the site lead somewhere; mkdocs checks those within."""
+"""Links of the Markdown files lead to files of the repository; mkdocs checks those of the site.
+
+What is made while the site is built is linked by its published address: see `test_site.py`.
+"""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,8 +17,6 @@ PAGES = [
     *(ROOT / "textsobol").rglob("*.md"),
     *(ROOT / ".github").rglob("*.md"),
 ]
-MADE = ("figures", "gallery", "reference/command-line.md", "reference/changelog.md", "results/")
-"""What the site makes while it is built."""
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r"[^\w\- ]")
@@ -31,19 +33,24 @@ def read_anchors(page: Path) -> set[str]:
     return {_SYMBOL.sub("", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-def is_made(target: Path) -> bool:
-    docs = ROOT / "docs"
-    return target.is_relative_to(docs) and str(target.relative_to(docs)).startswith(MADE)
+@pytest.fixture(scope="module")
+def tracked() -> set[Path]:
+    """The files that git knows, and the directories they are in."""
+    listed = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    files = {ROOT / name for name in listed.stdout.splitlines()}
+    return files | {parent for file in files for parent in file.parents}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_to_files_of_the_repository(page: Path, tracked: set[Path]) -> None:
     for link in _LINK.findall(read_prose(page)):
         if link.startswith(("https://", "http://", "mailto:")):
             continue
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
-        assert target.exists() or is_made(target), link
+        assert target in tracked, link
         if anchor and target.suffix == ".md":
             assert anchor in read_anchors(target), link
 

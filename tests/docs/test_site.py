@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.docs.test_links import PAGES, read_prose
 from textsobol import errors
 from textsobol.schemas import TextFile
 
@@ -28,13 +29,20 @@ def read_text(page: Path) -> str:
 
 def test_the_site_has_what_is_made_while_it_is_built(site: Path) -> None:
     assert len(list((site / "gallery/pages").glob("*.html"))) == 10
-    assert len(list((site / "figures").glob("*.svg"))) == 10
+    assert len(list((site / "figures").glob("*.svg"))) == 15
     assert "textsobol corpus" in read_text(site / "reference/command-line/index.html")
     assert "probability that a feature is present" in read_text(
         site / "reference/methods/index.html"
     )
     assert (site / "schema/explanation.json").exists()
     assert not list(site.rglob("*.py"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_to_the_published_site_lead_somewhere(page: Path, site: Path) -> None:
+    address = re.escape("https://textsobol.github.io/textsobol/")
+    for name in re.findall(rf"\]\({address}([^)\s#]*)", read_prose(page)):
+        assert (site / name).exists(), name
 
 
 def test_every_error_and_every_field_is_described(site: Path) -> None:
@@ -85,7 +93,14 @@ def opened(browser: "Browser", address: str, **options: Any) -> "Iterator[Page]"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("place", ["", "tutorial/", "reference/texts/", "results/"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "", "tutorial/", "how-to/", "how-to/language-models/", "understand/intervals/",
+        "reference/texts/", "reference/command-line/", "reference/errors/", "results/",
+        "results/league/", "gallery/",
+    ],
+)  # fmt: skip
 def test_axe_finds_nothing(browser: "Browser", address: str, place: str, scheme: Any) -> None:
     with opened(browser, address + place, color_scheme=scheme) as page:
         found = Axe().run(page)

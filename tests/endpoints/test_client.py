@@ -370,7 +370,7 @@ def test_functions_without_a_server_keep_their_contract() -> None:
     [
         ({"cache": "answers"}, "a cache needs name="),
         ({"concurrency": 0}, "concurrency must be at least 1"),
-        ({"batch": 3, "single": True}, "leave batch out"),
+        ({"batch": 3, "single": True}, "leave out batch="),
         ({"activation": "relu"}, "unknown activation 'relu'; known: softmax"),
         ({"max_calls": -1}, "max_calls must not be negative"),
         ({"backoff": -0.1}, "must not be negative"),

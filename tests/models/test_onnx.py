@@ -149,7 +149,7 @@ def test_onnx_models_that_cannot_be_used_are_told_why(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="takes input_ids, pixels; known are input_ids, att"):
         TextExplainer(other, tok)
     good = export(tmp_path / "c.onnx", inputs=("input_ids",), shape=shape)
-    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier returns 2"):
         TextExplainer(good, tok, label_names=["a", "b", "c"])(TEXT, method=SMALL)
 
 
@@ -184,7 +184,7 @@ def check_optimum(model: Any, tok: Any) -> None:
     assert explanation.settings["window"] == 64
     again = TextExplainer((model, tok))(TEXT, method=SMALL)
     assert again.words == explanation.words
-    with pytest.raises(ValueError, match="labels of its own: NEG, POS"):
+    with pytest.raises(ValueError, match="this model has its own: NEG, POS"):
         TextExplainer(model, tok, label_names=["neg", "pos"])
 
 

@@ -187,7 +187,7 @@ def test_models_and_prompts_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             lambda: TextExplainer(lm, tok, prompt=cast(Any, REVIEW)),
             "a textsobol.Prompt, not str",
         ),
-        (lambda: TextExplainer(lm, tok, prompt=prompt, label_names=["a"]), "of its answers"),
+        (lambda: TextExplainer(lm, tok, prompt=prompt, label_names=["a"]), "in answers="),
         (lambda: TextExplainer(lm, tok, prompt=prompt)("word " * 300), "shorten the text, or"),
         (lambda: TextExplainer(lm, tok, prompt=prompt)(("a", "b")), "one text, not a pair"),
         (

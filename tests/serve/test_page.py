@@ -104,7 +104,7 @@ def test_words_go_and_come_back(visit: Visit, server: Running) -> None:
         word(page, "awful").click()
         expect(prediction(page)).to_have_text("NEGATIVE 88.1\u00a0%")
         page.get_by_role("button", name="Undo").click()
-        page.get_by_role("button", name="Put all back").click()
+        page.get_by_role("button", name="Put all words back").click()
         expect(prediction(page)).to_have_text("NEGATIVE 88.1\u00a0%")
         expect(page.locator(".w.gone")).to_have_count(0)
 

@@ -152,7 +152,7 @@ def test_wrong_numbers_of_scores_or_labels_are_named() -> None:
         TextExplainer(lambda texts: [float("nan")] * len(texts))(TEXT)
     with pytest.raises(BlackBoxError, match=r"was given \d texts and returned scores of 1;"):
         TextExplainer(lambda texts: [0.5])("a good film", method=Sobol(base_masks=4))
-    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier returns 2"):
         TextExplainer(lambda texts: np.zeros((len(texts), 2)), label_names=["a", "b", "c"])(
             "good", method=Sobol(base_masks=1)
         )
@@ -262,7 +262,7 @@ def test_an_untrained_head_is_refused(tmp_path: Any) -> None:
 
 def test_arguments_that_do_not_apply_are_refused() -> None:
     tok, model = tokenizer(), counting_bert(tokenizer(), id2label={0: "NEG", 1: "POS"})
-    with pytest.raises(ValueError, match="a model has labels of its own: NEG, POS"):
+    with pytest.raises(ValueError, match="this model has its own: NEG, POS"):
         TextExplainer(model, tok, label_names=["a", "b"])
     with pytest.raises(ValueError, match="tokenizer= goes with a model"):
         TextExplainer(pipe_of(model, tok), tok)

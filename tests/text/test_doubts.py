@@ -32,7 +32,7 @@ def test_the_bundled_model_says_that_it_does_not_know_the_words(
     bundled: TextExplainer, kind: str
 ) -> None:
     with pytest.warns(
-        UnknownWordsWarning, match=r" % of the words .* English film reviews.*model="
+        UnknownWordsWarning, match=r" % of the words .* English film reviews.*--model"
     ):
         explanation = bundled(FOREIGN[kind], method=SMALL)
     assert explanation.settings["unknown_words"] >= 0.25
@@ -56,7 +56,7 @@ def test_other_tokenizers_with_an_unknown_token_say_it_too() -> None:
     tok = tokenizer("wordpiece cased")
     explainer = TextExplainer(counting_bert(tok), tok)
     with pytest.warns(
-        UnknownWordsWarning, match=r"^60 % of the words are unknown to the \S+ model:"
+        UnknownWordsWarning, match=r"^60 % of the words are unknown to the \S+ model, so"
     ):
         explanation = explainer("good good ЖЖ ЩЩ ЮЮ", method=SMALL)
     assert explanation.settings["unknown_words"] == 0.6

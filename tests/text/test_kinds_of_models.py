@@ -80,11 +80,11 @@ def test_an_own_class_that_is_wrong_is_told_so() -> None:
     with pytest.raises(ValueError, match=r"Mood.labels must be a list of names, not 'happy'"):
         TextExplainer(model)
     model.labels = ("one",)  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="the classifier has 1 labels, one, but gives 2 scores"):
+    with pytest.raises(ValueError, match="the classifier has 1 labels, one, but returns 2 scores"):
         TextExplainer(model)(TEXT, method=SMALL)
     with pytest.raises(TypeError, match="cannot explain the class Mood; give an object of it"):
         TextExplainer(Mood)
-    with pytest.raises(ValueError, match="a model has labels of its own: sad, happy"):
+    with pytest.raises(ValueError, match="this model has its own: sad, happy"):
         TextExplainer(Mood(), label_names=["down", "up"])
 
 
@@ -206,11 +206,11 @@ def test_numbered_labels_of_a_transformer_can_be_named() -> None:
     assert list(named.probabilities.values()) == list(plain.probabilities.values())
     assert list(named.probabilities) == named.settings["label_names"] == ["neg", "pos"]
     assert model.config.id2label == {0: "LABEL_0", 1: "LABEL_1"}
-    with pytest.raises(ValueError, match="3 labels were named, but the classifier gives 2"):
+    with pytest.raises(ValueError, match="3 labels were named, but the classifier returns 2"):
         TextExplainer(model, tok, label_names=["a", "b", "c"])
     own = counting_bert(tok, id2label={0: "NEG", 1: "POS"})
     for names in (["neg", "pos"], ["POS", "NEG"]):
-        with pytest.raises(ValueError, match="labels of its own: NEG, POS"):
+        with pytest.raises(ValueError, match="this model has its own: NEG, POS"):
             TextExplainer(own, tok, label_names=names)
     TextExplainer(own, tok, label_names=["NEG", "POS"])
 

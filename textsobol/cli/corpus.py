@@ -22,8 +22,8 @@ def corpus(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file of texts (Parquet, CSV, JSON lines), a directory of such files, or a "
-            "hub id."
+            help="A file of texts (Parquet, CSV, JSON lines), a directory of such files, or the "
+            "hub id of a data set."
         ),
     ],
     out: Annotated[

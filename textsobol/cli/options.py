@@ -72,15 +72,15 @@ Target = Annotated[
 DtypeOption = Annotated[
     Dtype | None,
     typer.Option(
-        help="Make forward passes by a copy of the model in this dtype: bfloat16 is up to twice as "
-        "fast on a CPU that has it. The last line of explain says how far its log-odds are off.",
+        help="Run a copy of the model in this dtype: bfloat16 is up to twice as fast on CPUs that "
+        "support it. The last line of explain says how far its log-odds are off.",
         show_default="the model's own",
     ),
 ]
 LongOption = Annotated[
     Long,
     typer.Option(
-        help="Words beyond the model's window: outside (scored 0), or window: windows slide over "
+        help="Words beyond the model's window: outside scores them 0, window slides a window over "
         "the text, so that every word gets a score."
     ),
 ]
@@ -90,8 +90,8 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print what it would cost, in forward passes, tokens and time, and stop. About ten "
-        "batches say how fast the model is.",
+        help="Only print what it would cost: forward passes, tokens and time. About ten batches "
+        "are run to measure the speed.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no warnings.")]
@@ -108,7 +108,7 @@ class ModelOptions:
     unit: Annotated[
         str,
         typer.Option(
-            help="What a feature is: word, word+punctuation, token, sentence, paragraph, "
+            help="What is left out as a whole: word, word+punctuation, token, sentence, paragraph, "
             "spacy[:NAME]."
         ),
     ] = "word"
@@ -173,7 +173,7 @@ class ModelOptions:
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="File or directory that caches answers: no text is sent twice.",
+            help="File or directory to keep answers in: no text is sent twice, in any run.",
             show_default=False,
             rich_help_panel=_REMOTE,
         ),

@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from textsobol.errors import TextsobolWarning
+from textsobol.errors import TextsobolError, TextsobolWarning, name_error
 from textsobol.estimate import Estimate
 from textsobol.redaction import Redaction
 from textsobol.render.printable import replace_controls
@@ -39,10 +39,9 @@ def report_warnings(*, quiet: bool) -> Iterator[None]:
         yield
     if quiet:
         return
-    errors = Console(stderr=True, highlight=False)
-    ours = [w for w in caught if issubclass(w.category, TextsobolWarning)]
-    for message in dict.fromkeys(str(warning.message) for warning in ours):
-        errors.print(f"warning: {message}", style="yellow", markup=False)
+    ours = [w.message for w in caught if isinstance(w.message, TextsobolWarning)]
+    for message in dict.fromkeys(map(name_error, ours)):
+        _print(message, "yellow")
 
 
 def silence_transformers() -> None:
@@ -56,9 +55,7 @@ def silence_transformers() -> None:
 def note(message: str, *, quiet: bool = False) -> None:
     """Print a note on standard error."""
     if not quiet:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(
-            message, style="dim", markup=False
-        )
+        _print(message, "dim")
 
 
 def print_estimate(found: Estimate, *, as_json: bool = False) -> None:
@@ -68,6 +65,12 @@ def print_estimate(found: Estimate, *, as_json: bool = False) -> None:
 
 def fail(error: Exception) -> NoReturn:
     """Print the error and end the command."""
-    message = replace_controls(Redaction()(f"textsobol: {error}"))
-    Console(stderr=True, highlight=False).print(message, style="red", markup=False)
+    prefix = "" if isinstance(error, TextsobolError) else "error: "
+    _print(replace_controls(Redaction()(prefix + name_error(error))), "red")
     raise typer.Exit(_COULD_NOT_EXPLAIN)
+
+
+def _print(message: str, style: str) -> None:
+    """Print one line on standard error."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(message, style=style, markup=False)

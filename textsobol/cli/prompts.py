@@ -24,8 +24,8 @@ class PromptOptions:
     prompt: Annotated[
         Path | None,
         typer.Option(
-            help="File with a prompt for a language model, with {text} where the text goes; the "
-            "last line end is left out. A .json file has a list of chat messages.",
+            help="File with a prompt for a language model, with {text} where the text goes. The "
+            "line end at its end is dropped. A .json file holds a list of chat messages.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
@@ -34,9 +34,9 @@ class PromptOptions:
         list[str] | None,
         typer.Option(
             metavar="LABEL=ANSWER",
-            help="How the model would answer for a label, with the space before it: "
-            "--answer positive=' positive'. Give one for each label, or more: their probabilities "
-            "are added. Without it, the answer --target is explained, or the model's own.",
+            help="What the model would write for a label, with the space before it: "
+            "--answer positive=' positive'. Give one or more for each label; the probabilities of "
+            "several are added. Without it, --target or the model's own answer is explained.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
@@ -45,8 +45,8 @@ class PromptOptions:
         list[str] | None,
         typer.Option(
             metavar="NAME=TEXT",
-            help="Text for another place of the prompt, {NAME}; NAME=@FILE reads a file. Give it "
-            "again for several documents or examples of that name.",
+            help="Text for another placeholder of the prompt, {NAME}; NAME=@FILE reads a file. "
+            "Repeat it for several documents or examples of the same name.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
@@ -63,7 +63,8 @@ class PromptOptions:
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="A text without content, such as N/A: what the model says of it is subtracted.",
+            help="A text without content, such as N/A. Its log-probabilities are subtracted, since "
+            "models prefer some labels whatever the text.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
@@ -90,8 +91,8 @@ class PromptOptions:
     top_logprobs: Annotated[
         int,
         typer.Option(
-            help="Likeliest next tokens to ask a server for that does not score whole answers. An "
-            "answer that is not among them has only an upper bound.",
+            help="How many of the likeliest next tokens to request, if the server does not score "
+            "whole answers. For an answer not among them, only an upper bound is known.",
             min=1,
             rich_help_panel=_PANEL,
         ),

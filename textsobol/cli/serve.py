@@ -32,7 +32,7 @@ def serve(
         str | None,
         typer.Option(
             envvar="TEXTSOBOL_SERVE_TOKEN",
-            help="A secret that requests must know, at least 16 characters.",
+            help="A secret of at least 16 characters that requests must contain.",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +42,10 @@ def serve(
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     unit: Annotated[
-        str, typer.Option(help="What a feature is: word, token, sentence, paragraph, spacy[:NAME].")
+        str,
+        typer.Option(
+            help="What is left out as a whole: word, token, sentence, paragraph, spacy[:NAME]."
+        ),
     ] = "word",
     prompt: PromptOptions,
     long: LongOption = Long.outside,
@@ -52,7 +55,7 @@ def serve(
         typer.Option("--trust-remote-code", help="Run Python code that comes with a model."),
     ] = False,
     seconds: Annotated[
-        float, typer.Option(help="Longest time for one text, in seconds.", min=1)
+        float, typer.Option(help="Most seconds that one text may take.", min=1)
     ] = 120.0,
     characters: Annotated[int, typer.Option(help="Longest text, in characters.", min=1)] = 20_000,
     quiet: Quiet = False,

@@ -197,7 +197,10 @@ def _check_shards(directory: JobDirectory, job: str) -> dict[int, Shard]:
     if damaged:
         names = ", ".join(damaged[:3]) + (", ..." if len(damaged) > 3 else "")
         made = "is damaged and is" if len(damaged) == 1 else "are damaged and are"
-        warn(f"{names} in {directory.path} {made} made again", DamagedFileWarning)
+        warn(
+            f"{names} in {directory.path} {made} made again; if this happens often, check the disk",
+            DamagedFileWarning,
+        )
     directory.write_record(intact.values())
     return intact
 

@@ -42,16 +42,16 @@ class ExplainedTexts:
         manifest = files.read_manifest()
         if manifest is None:
             raise ValueError(
-                f"{directory} holds no explained texts; textsobol corpus FILE --out {directory} "
-                f"writes them"
+                f"{directory} holds no explained texts; to explain some, run: "
+                f"textsobol corpus FILE --out {directory}"
             )
         self.manifest = manifest
         shards = files.read_record(manifest["job"])
         files.check_present(shards.values())
         if self.is_finished and len(shards) != manifest["result"]["shards"]:
             raise ValueError(
-                f"{directory} holds {len(shards)} of {manifest['result']['shards']} files; rerun "
-                f"the job that wrote them, which makes the others again"
+                f"{directory} holds {len(shards)} of {manifest['result']['shards']} files; to make "
+                f"the missing ones, rerun the textsobol corpus command that wrote them"
             )
         self._files, self._shards = files, list(shards.values())
         self.paths = [files.shard_path(number) for number in shards]
@@ -99,7 +99,9 @@ class ExplainedTexts:
             file = parquet.ParquetFile(BufferReader(content))
             check_table(file.schema_arrow)
         except (ArrowException, OSError, ValueError) as error:
-            raise ValueError(f"{self.paths[place]} is no shard of a job: {error}") from error
+            raise ValueError(
+                f"{self.paths[place]} is not an output file of textsobol corpus: {error}"
+            ) from error
         return file
 
 

@@ -148,8 +148,8 @@ def check_table(schema: pyarrow.Schema) -> None:
         known = set(_arrow_schema())
         other = next((field.name for field in schema if field not in known), "their order")
         raise ValueError(
-            f"its columns are not those that this version writes, such as {other!r}: a job of an "
-            f"earlier version must be run again"
+            f"its columns are not those that this version writes, such as {other!r}; if an "
+            f"earlier version wrote it, run the job again into another directory"
         )
 
 

@@ -128,6 +128,5 @@ def _walk(
 
 
 def _describe_error(error: Exception) -> str:
-    is_ours = isinstance(error, ValueError) or type(error).__module__.startswith("textsobol")
-    message = str(error) if is_ours else f"{type(error).__name__}: {error}"
+    message = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
     return replace_controls(Redaction()(message))  # a function may repeat what a server said

@@ -208,9 +208,9 @@ def _name_repeated(source: Source, hashes: set[int], number: int) -> None:
             continue
         if item.id in rows:
             raise ValueError(
-                f"{number} texts have the id of another one, such as {item.id!r} in rows "
+                f"{number} texts have the same id as an earlier one, such as {item.id!r} in rows "
                 f"{rows[item.id]} and {item.row}; give a column whose ids are all different, or "
-                f"none to number the rows"
+                f"no column, to number the rows"
             )
         rows[item.id] = item.row
 
@@ -261,7 +261,9 @@ def load(source: str | Path, split: str | None = None) -> Any:
     if files and split not in (None, "train"):
         raise ValueError(f"split={split!r}: a file has no splits; leave it out")
     if not files and split is None:
-        raise ValueError(f"there is no file {str(source)!r}; of a hub data set, give the split")
+        raise ValueError(
+            f"there is no file {str(source)!r}; if it is a hub data set, give its split (--split)"
+        )
     with ExitStack() as stack:
         if files and not datasets.utils.are_progress_bars_disabled():  # a download keeps its bar
             datasets.disable_progress_bars()

@@ -25,8 +25,7 @@ def check_address(address: str, refusal: str) -> None:
             f"{parts.hostname}".encode("idna")
     except ValueError:
         raise ValueError(
-            f"{refusal}; in this address, host or port are wrong (write a / or @ of a password as "
-            f"%2F or %40)"
+            f"{refusal}; its host or port is not valid (in a password, write / as %2F and @ as %40)"
         ) from None
     if parts.scheme not in ("http", "https") or not is_good:
         raise ValueError(refusal)

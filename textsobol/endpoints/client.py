@@ -77,7 +77,7 @@ class RemoteSettings:
         if self.batch < 1 or self.concurrency < 1:
             raise ValueError("batch and concurrency must be at least 1")
         if self.single and self.batch > 1:
-            raise ValueError("a function of a single text is called with one: leave batch out")
+            raise ValueError("with single=True, each call gets one text: leave out batch=")
         if self.max_calls is not None and self.max_calls < 0:
             raise ValueError("max_calls must not be negative")
 

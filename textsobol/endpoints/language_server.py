@@ -167,8 +167,8 @@ class LanguageServer:
         text = read_text(self._ask([question])[question])
         if not text.strip():
             raise ValueError(
-                f"the model {self.name} answers this prompt with nothing; give the answer to "
-                f"explain: target=..."
+                f"the answer of the model {self.name} to this prompt is empty; give the answer "
+                f"to explain: target=..."
             )
         if isinstance(prompt, str):
             text = text[: len(text) - len(text.lstrip())] + text.strip().splitlines()[0]

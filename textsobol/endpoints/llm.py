@@ -40,16 +40,16 @@ def llm_endpoint(
 ) -> LanguageServer:
     """A language model behind an OpenAI-compatible server, for a `TextExplainer` with a prompt.
 
-    Plain prompts go to ``/completions``, chats to ``/chat/completions``. A server has two ways to
-    say how likely an answer is, and the first explanation asks which it knows:
+    Plain prompts go to ``/completions``, chats to ``/chat/completions``. Servers score answers in
+    one of two ways, and the first explanation finds out which:
 
-    - ``prompt``: it scores all tokens of an answer that is sent with the prompt (vLLM; servers
-      with ``echo``), with a call for every prompt and answer.
-    - ``generated``: it shows the likeliest next tokens (llama.cpp, TGI, hosted models), with one
-      call for a prompt. An answer should be one token; of longer ones the tokens must be known
-      (``tokenizer``). If a token is not among those shown, the largest log-probability that it
-      can have is used, and an explanation says so: a `BoundedScoreWarning`, and ``bounded`` in its
-      settings.
+    - ``prompt``: the server scores all tokens of an answer that is sent with the prompt (vLLM;
+      servers with ``echo``), with one call per prompt and answer.
+    - ``generated``: it returns the likeliest next tokens (llama.cpp, TGI, hosted models), with one
+      call per prompt. An answer should be one token; for longer ones the tokens must be known
+      (``tokenizer``). If a token is not among those returned, the largest log-probability that it
+      can have is used. A `BoundedScoreWarning` then says so, and ``bounded`` in the settings of
+      the explanation.
 
     Args:
         address: of the server, such as ``http://localhost:8000/v1``.
@@ -57,11 +57,11 @@ def llm_endpoint(
         token: for the server, sent as a bearer token. By default ``OPENAI_API_KEY`` for
             api.openai.com, the saved token for servers of the hub, and none for others.
         headers: additional HTTP headers.
-        logprobs: ``prompt`` or ``generated``; by default the first that the server knows.
-        top_logprobs: number of likeliest tokens to ask for; some servers allow only 5.
+        logprobs: ``prompt`` or ``generated``; by default the first that works with the server.
+        top_logprobs: number of likeliest tokens to request; some servers allow only 5.
         tokenizer: the model's tokenizer, or its directory or hub id; it says what the tokens of an
             answer are.
-        extra_body: what else a request holds, such as
+        extra_body: additional fields of a request, such as
             ``{"chat_template_kwargs": {"enable_thinking": False}}``.
         timeout: seconds for one call, from the connection to the last byte of the answer.
         concurrency: see `remote`.

@@ -177,7 +177,10 @@ def _name_labels(
     if names is None:
         return [str(known.get(k, k)) for k in range(n_outputs)]
     if len(names) != n_outputs:
-        raise ValueError(f"{len(names)} labels were named, but the model gives {n_outputs} scores")
+        raise ValueError(
+            f"{len(names)} labels were named, but the model returns {n_outputs} scores; name one "
+            f"label for each score"
+        )
     return list(map(str, names))
 
 

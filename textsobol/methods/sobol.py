@@ -60,9 +60,9 @@ class Sobol(Method):
         stable_top: number of top features for ``precision``.
         path: also search for the words whose deletion changes the prediction soonest, with part of
             the budget.
-        gates: use gate gradients where the model has them, to find the words that can matter: only
-            those are then flipped. Texts whose words can all be flipped are
-            analysed without.
+        gates: use gate gradients, if the model has them, to find the words that can matter; only
+            those are then flipped. Texts that are so short that all words can be flipped are
+            analysed without gates.
 
     Example:
         >>> Sobol(estimator="flip", keep=0.9).keep

@@ -28,7 +28,7 @@ def list_answers(answers: Answers) -> list[tuple[str, str]]:
 
 
 def check_answers(answers: Answers) -> None:
-    """Refuse answers that cannot be told apart.
+    """Refuse answers that cannot be distinguished.
 
     Raises:
         ValueError: that says what to change.

@@ -27,15 +27,15 @@ class Prompt:
             ``{"role": ..., "content": ...}``, which the tokenizer's chat template puts together.
             ``{{name}}`` stands for the characters ``{name}``; other braces are plain characters.
         answers: for every label the answer that stands for it, or several. With most tokenizers a
-            word that follows a plain prompt begins with its space: ``" positive"``. ``None``: an
-            answer is explained, the ``target`` of a call or the model's own.
-        parts: what goes into other places of the template, by name: ``{"instruction": "..."}``, or
-            several pieces of one kind: ``{"document": ["...", "..."]}``.
+            word that follows a plain prompt begins with its space: ``" positive"``. If ``None``, an
+            answer is explained: the ``target`` of a call, or the model's own.
+        parts: contents of other placeholders, by name: ``{"instruction": "..."}``, or several
+            pieces of one kind: ``{"document": ["...", "..."]}``.
         features: what can be left out: ``text`` (the words of the text), ``parts`` (every named
             part as a whole), ``all`` (all words of the prompt), or a list of names: ``text``,
             ``document`` (each as a whole), ``document:sentence``, ``instruction:word``.
-        calibrate: a text without content, such as ``"N/A"``: the log-probabilities that labels have
-            with it in place of the text are subtracted (contextual calibration, Zhao et al. 2021).
+        calibrate: a text without content, such as ``"N/A"``. The log-probabilities that labels get
+            for this text are subtracted (contextual calibration, Zhao et al. 2021).
         separator: what stands between the pieces of one part.
 
     Example:

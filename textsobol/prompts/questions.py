@@ -130,7 +130,7 @@ def ask_answer(
         phrases: by default its tokens.
     """
     if isinstance(phrases, int):
-        raise ValueError(f"targets={phrases}: the targets of an answer are phrases of it")
+        raise ValueError(f"targets={phrases}: give a list of phrases of the answer")
     if target is None and not hasattr(scorer, "write_answer"):
         raise ValueError(f"{scorer.name} does not write answers here: give target=...")
     if target is not None:

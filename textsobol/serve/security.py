@@ -73,8 +73,8 @@ class Rules:
     def __post_init__(self) -> None:
         if self.token is None and not is_local(self.host):
             raise ValueError(
-                f"--host {self.host} is open to other machines: give --token, a secret of at "
-                f"least {LEAST_TOKEN} characters that their requests must know"
+                f"other machines can reach --host {self.host}: give --token, a secret of at least "
+                f"{LEAST_TOKEN} characters that their requests must contain"
             )
         token = self.token
         if token is not None and (len(token) < LEAST_TOKEN or not is_plain(token)):

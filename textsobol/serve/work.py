@@ -16,13 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from textsobol.errors import name_error
 from textsobol.redaction import Redaction
 from textsobol.render.printable import replace_controls
 
 Send = Callable[[str, Any], None]
 _LONGEST_MESSAGE = 600
 _MOST_SHORT = 64  # jobs that wait for their short part
-# What users can fix, and is told in one line; the command line has the same list.
+# What users can fix, and see in one line; the command line has the same list.
 _EXPECTED = (ValueError, TypeError, RuntimeError, ImportError, OSError)
 
 
@@ -206,4 +207,4 @@ def describe_failure(error: Exception) -> str:
         where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
         print(f"textsobol serve: {type(error).__name__} at {where}", file=sys.stderr)
         return f"internal error: {type(error).__name__}"
-    return replace_controls(Redaction()(str(error)))[:_LONGEST_MESSAGE]
+    return replace_controls(Redaction()(name_error(error)))[:_LONGEST_MESSAGE]

@@ -1,6 +1,6 @@
 """What makes an explanation say little: words that the model does not know, and punctuation.
 
-Both are told in a warning and recorded in the settings.
+Both are warned of, and recorded in the settings.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def warn_of_unknown_words(
     percent = f"{100 * n_unknown / n_words:.0f} %"
     knows = ", which knows English film reviews" if is_bundled else ""
     warn(
-        f"{percent} of the words are unknown to the {name} model{knows}: what it says of this "
-        f"text, and why, means little. Give a model for texts of this kind and language (model=, "
-        f"--model)",
+        f"{percent} of the words are unknown to the {name} model{knows}, so its prediction and "
+        f"this explanation mean little. Give a model for texts of this language and kind "
+        f"(--model)",
         UnknownWordsWarning,
     )
     return {"unknown_words": round(n_unknown / n_words, 3)}
@@ -101,8 +101,8 @@ def weigh_punctuation(
     if abs(moved) <= by_words + _NO_CHANGE * max(1.0, abs(score), abs(rest)):
         return {}
     warn(
-        f"punctuation, which is no feature, moves the score of {target} by {moved:+.2f}, and all "
-        f"words together by {by_words:.2f}: unit='word+punctuation' (--unit) scores its marks too",
+        f"punctuation moves the score of {target} by {moved:+.2f}, but all words together only by "
+        f"{by_words:.2f}: to score punctuation too, give unit='word+punctuation' (--unit)",
         PunctuationWarning,
     )
     return {"punctuation_effect": moved}

@@ -67,13 +67,13 @@ class TextExplainer:
             have no spaces, are cut into words by jieba, SudachiPy, PyThaiNLP or ICU if they are
             installed; the setting ``segmenters`` of an explanation says which.
         perturbation: what happens to an absent word: ``delete``, ``mask`` (replaced by the mask
-            token), ``pad`` (its tokens stay, but attention skips them), or a replacement string.
+            token), ``pad`` (its tokens stay, but attention skips them), or a string to replace it.
         ignore: words that are always present and get no score: ``stopwords``, a list, or a
             function of a word.
         long: what happens to words beyond the model's window: ``outside`` (the model cannot see
             them; they score 0, with one warning), or ``window``: windows slide over the text, so
             that every word gets a score; see `Windows`, such as ``Windows(aggregate="max")``.
-            Where no window is known, as of a function, all of a text is given to the model.
+            If no window is known, as for a function, the model is given the whole text.
         score: what is analysed: ``logit``, the log-odds of a label, ``probability``, or
             ``output``, the number before softmax. By default the log-odds; a function's scores,
             and distances of support vector machines, are analysed as they are, unless ``logit``
@@ -81,15 +81,15 @@ class TextExplainer:
         batch_tokens: most tokens of a batch; by default 16,384, on a CPU down to 1,024 for large
             models; halved by itself when memory runs out.
         batch_texts: most texts given to a function in one call.
-        dtype: ``float32``, ``bfloat16`` or ``float16``: forward passes are made by a copy of the
-            transformers model in that dtype, which is made with the first text. ``bfloat16`` is up
-            to twice as fast on a CPU with instructions for it, and changes scores a little: the
-            setting ``precision_difference`` of an explanation is the largest difference in
-            log-odds from the model as given, measured on the whole text and three random masks,
-            by eight passes that the budget does not count. Gradients are the given model's own.
+        dtype: ``float32``, ``bfloat16`` or ``float16``: a copy of the transformers model in that
+            dtype makes the forward passes. It is made when the first text is explained.
+            ``bfloat16`` is up to twice as fast on a CPU that supports it, and changes scores a
+            little: the setting ``precision_difference`` of an explanation is the largest
+            difference in log-odds from your model, measured on the whole text and three random
+            masks, with eight passes that the budget does not count. Gradients come from your model.
         trust_remote_code: run Python code that comes with a model; see SECURITY.md.
-        progress: show a bar on work of more than about two seconds; before more than about 30
-            seconds, also print what it will cost.
+        progress: show a bar if the work takes more than about two seconds; if it will take more
+            than about 30 seconds, also print what it will cost.
 
     Example:
         >>> def shouting(texts):
@@ -136,7 +136,10 @@ class TextExplainer:
             )  # fmt: skip
         else:
             if label_names is not None or candidate_labels is not None:
-                raise ValueError("the labels of a prompt are those of its answers")
+                raise ValueError(
+                    "a prompt names its labels in answers=: leave out label_names= and "
+                    "candidate_labels="
+                )
             if read_long(long) is not None:
                 raise ValueError(
                     "windows cannot slide over a prompt, whose model sees all of it or nothing: "

@@ -180,7 +180,7 @@ class FunctionClassifier:
         own = self._own or self._keys or [str(k) for k in range(n_outputs)]
         if len(own) != n_outputs:
             raise ValueError(
-                f"the classifier has {len(own)} labels, {', '.join(own)}, but gives {n_outputs} "
+                f"the classifier has {len(own)} labels, {', '.join(own)}, but returns {n_outputs} "
                 f"scores"
             )
         return rename_labels(own, self._given)

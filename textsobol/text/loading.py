@@ -43,7 +43,7 @@ def as_classifier(
     check_dtype(dtype)
     if isinstance(model, LanguageServer):
         raise ValueError(
-            "a language model classifies by a prompt: TextExplainer(llm_endpoint(...), "
+            "a language model needs a prompt to classify: TextExplainer(llm_endpoint(...), "
             "prompt=textsobol.Prompt(...))"
         )
     model, tokenizer = _find_parts(model, tokenizer, trust_remote_code=trust_remote_code)
@@ -78,8 +78,8 @@ def as_classifier(
     if function is None:
         raise TypeError(
             f"cannot explain an object of type {type(model).__name__}; give a text-classification "
-            f"pipeline, a model and its tokenizer, a path or hub id, a model of scikit-learn, "
-            f"spaCy, Keras or SetFit, a function from a list of texts to scores, or any object "
+            f"pipeline, a model and its tokenizer, a path or hub id, a scikit-learn, spaCy, "
+            f"Keras or SetFit model, a function from a list of texts to scores, or any object "
             f"with labels and predict(texts): see textsobol.TextModel"
         )
     return FunctionClassifier(_apply_score(function, score), label_names, batch_texts)

@@ -36,9 +36,9 @@ def find_visible_words(
     n_outside = sum(word.status == "outside" for word in words)
     if n_outside:
         warn(
-            f"{n_outside} of {len(words)} words lie outside the {classifier.name} "
-            f"model's window; it cannot see them, and they are scored 0. With long='window' "
-            f"(--long window) a window slides over the text, and all words are scored",
+            f"{n_outside} of {len(words)} words lie outside the window of the {classifier.name} "
+            f"model; it cannot see them, and they are scored 0. With long='window' (--long window) "
+            f"a window slides over the text, and all words are scored",
             WindowWarning,
         )
     return words, cuts
