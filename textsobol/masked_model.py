@@ -73,6 +73,11 @@ class MaskedClassifier:
         """Whether `slopes` can be asked for."""
         return False
 
+    @property
+    def gates_refusal(self) -> str | None:
+        """See `steps.MaskedModel`."""
+        return None
+
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """A forward pass, and for every backward pass about two more."""
         if is_decision:

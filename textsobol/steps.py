@@ -77,6 +77,10 @@ class MaskedModel(Protocol):
     def takes_gates(self) -> bool:
         """Whether the model has gradients with respect to gates."""
 
+    @property
+    def gates_refusal(self) -> str | None:
+        """Why it has none, if that is worth a word: of texts, not of pictures."""
+
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """What one row of gates costs, in forward passes."""
 

@@ -154,6 +154,26 @@ def planted(
 
 
 @app.command()
+def planted_function(
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Only so many texts of each kind: a smoke run.", show_default=False),
+    ] = None,
+    seed: commands.Seed = 0,
+    out: commands.Out = OUT,
+) -> None:
+    """The same for texts of 300 to 2,000 words and a plain function; needs no model and no data."""
+    from benchmarks.gates import planted_function as measured
+    from benchmarks.provenance import versions_of
+    from benchmarks.store import Store
+
+    versions = versions_of(["textsobol", "numpy"])
+    settings = {"seed": seed, "versions": versions, "_command": _command()}
+    with Store(out / "planted-function.jsonl", settings, measured.KEY) as store:
+        measured.run(store, seed=seed, limit=limit)
+
+
+@app.command()
 def control(
     model: Model = None,
     data: Data = HUB_ID,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.gates import control, planted, speed
+from benchmarks.gates import control, planted, planted_function, speed
 from benchmarks.gates.control import compute_rmse
 from benchmarks.gates.data import LENGTHS
 from benchmarks.gates.run import VARIANTS
@@ -30,6 +30,7 @@ MODELS = ("imdb-bilstm", "minilm-imdb-bf16")
 PATHS = {"sobol": "path of the default", "sobol-before": "path of the default before"}
 _REFERENCE = "flip-4"
 _TITLES = {variant.name: variant.title for variant in VARIANTS}
+_SEARCHES = {variant.name for variant in VARIANTS if variant.longest is not None}
 
 Measured = dict[str, dict[str, dict[str, float]]]
 """By variant and review, what was measured."""
@@ -59,6 +60,10 @@ def make_tables(results: Path) -> Iterator[tuple[str, str]]:
     if found:
         yield "planted short", markdown(planted.SHORT_HEADER, list(planted.short_rows(found.lines)))
         yield "planted long", markdown(planted.LONG_HEADER, list(planted.long_rows(found.lines)))
+    found = _read(results, "planted-function")
+    if found:
+        rows = list(planted_function.rows(found.lines))
+        yield "planted function", markdown(planted_function.HEADER, rows)
     found = _read(results, "speed")
     if found:
         yield "speed", markdown(speed.HEADER, list(speed.rows(found.lines)))
@@ -175,7 +180,7 @@ def truth_rows(measured: Measured) -> Iterator[list[str]]:
     for words, length in _groups():
         own = _within(measured, length)
         for variant, title in _TITLES.items():
-            if variant != "greedy" and (reviews := _of(own, variant, "rho_effect")):
+            if variant not in _SEARCHES and (reviews := _of(own, variant, "rho_effect")):
                 names = ("rho_effect", "rmse_effect", "rho_total", "rmse_total")
                 cells = [_mean(_of(own, variant, name)) for name in names]
                 yield [words, title, *cells, str(len(reviews))]
@@ -201,7 +206,7 @@ def cost_rows(measured: Measured) -> Iterator[list[str]]:
     for words, length in _groups():
         own = _within(measured, length)
         for variant, title in _TITLES.items():
-            if not own.get(variant) or (variant == "greedy" and length is None):
+            if not own.get(variant) or (variant in _SEARCHES and length is None):
                 continue
             cells = [_mean(_of(own, variant, name)) for name in ("deletion", "insertion")]
             passes, gates, seconds = (

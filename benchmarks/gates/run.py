@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gates.data import length_of
+from benchmarks.gates.gate_path import GatePath
 from benchmarks.imdb.data import Review
 from benchmarks.runner import progress_bar, seed_of
 from benchmarks.store import Store
@@ -61,6 +62,8 @@ VARIANTS = (
     Variant("kernel_shap-4", "KernelSHAP, 4 passes a word", "kernel_shap", four_a_word),
     Variant("occlusion", "occlusion", "occlusion"),
     Variant("greedy", "greedy search", "greedy", longest=100),
+    Variant("path-usual", "path by gates alone", GatePath(), longest=100),
+    Variant("path-many", "path by gates alone, 8 deletions a step", GatePath(True), longest=100),
 )
 
 

@@ -19,7 +19,10 @@ app = commands.new_app(
 def run(
     data: Annotated[
         str,
-        typer.Option(help="JSON lines, CSV or Parquet: text or review, and label or sentiment."),
+        typer.Option(
+            help="JSON lines, CSV or Parquet: text or review, or first and second of pairs; and "
+            "label or sentiment."
+        ),
     ],
     name: Annotated[str, typer.Option(help="What the texts are called in tables.")],
     model: Annotated[
@@ -73,6 +76,26 @@ def run(
             n_masks=masks, base_masks=base_masks,
         )  # fmt: skip
         typer.echo(f"{n_added} results added to {path}, {len(store.done)} in all")
+
+
+@app.command()
+def pairs(
+    data: Annotated[str, typer.Option(help="JSON lines, CSV or Parquet: text and label.")],
+    out: Annotated[Path, typer.Option(help="The pairs, as JSON lines.")] = Path("pairs.jsonl"),
+    held_out: Annotated[
+        int, typer.Option(help="Pairs at the end that share no item with those before.")
+    ] = 500,
+    seed: commands.Seed = 0,
+) -> None:
+    """Make pairs of texts: the first sentence of an item, and the rest of the same or another.
+
+    For train_transformer of benchmarks.imdb (--labels other,same), and for run.
+    """
+    from benchmarks.heldout.data import read_texts
+    from benchmarks.heldout.pairs import write_pairs
+
+    n_pairs = write_pairs(read_texts(data, seed=seed), out, held_out=held_out, seed=seed)
+    typer.echo(f"wrote {n_pairs:,} pairs to {out}, of which {held_out:,} are held out")
 
 
 @app.command()

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.imdb.data import last_of
+from benchmarks.imdb.data import PAIR, last_of
 from benchmarks.provenance import command_of, digest_of, versions_of, weights_of, without_place
 from textsobol import TextExplainer
 from textsobol.corpus.source import load
+from textsobol.text.inputs import Text
 
 _TEXTS, _LABELS = ("text", "review"), ("label", "sentiment")  # columns
 _NAMES = ("negative", "positive")  # of labels that are only numbered
@@ -23,7 +24,7 @@ _PACKAGES = ("textsobol", "torch", "transformers", "captum", "lime", "lightgbm",
 
 @dataclass(frozen=True)
 class Item:
-    """A text to explain.
+    """A text, or a pair of texts, to explain.
 
     Attributes:
         id: tells it from all others.
@@ -32,13 +33,18 @@ class Item:
     """
 
     id: str
-    text: str
+    text: Text
     label: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The text alone, or both of a pair."""
+        return (self.text,) if isinstance(self.text, str) else self.text
 
     @property
     def n_words(self) -> int:
         """About how many words it has."""
-        return len(self.text.split())
+        return sum(len(part.split()) for part in self.parts)
 
 
 def read_texts(
@@ -47,8 +53,8 @@ def read_texts(
     """Texts of a file, shuffled.
 
     Args:
-        source: JSON lines, CSV or Parquet, with a column ``text`` or ``review`` and a column
-            ``label`` or ``sentiment``.
+        source: JSON lines, CSV or Parquet, with a column ``text`` or ``review``, or the columns
+            ``first`` and ``second`` of pairs, and a column ``label`` or ``sentiment``.
         seed: of the order.
         min_words: fewest words.
         max_words: most words, or ``None`` for any number.
@@ -59,13 +65,16 @@ def read_texts(
     except ValueError as error:
         raise SystemExit(str(error)) from None
     data = last_of(data, last) if last else data
-    texts, labels = (_column(data, names) for names in (_TEXTS, _LABELS))
+    is_pair = set(PAIR) <= set(data.column_names)
+    columns = PAIR if is_pair else (_column(data, _TEXTS),)
+    texts = zip(*(map(clean, data[name]) for name in columns), strict=True)
+    labels = data[_column(data, _LABELS)]
     ids = data["id"] if "id" in data.column_names else range(len(data))
     every = [
-        Item(str(name), clean(text), name_of(label))
-        for name, text, label in zip(ids, data[texts], data[labels], strict=True)
+        Item(str(name), parts if is_pair else parts[0], name_of(label))
+        for name, parts, label in zip(ids, texts, labels, strict=True)
     ]
-    readable = [one for one in every if any(map(str.isalnum, one.text))]
+    readable = [one for one in every if all(any(map(str.isalnum, part)) for part in one.parts)]
     fitting = [one for one in readable if min_words <= one.n_words <= (max_words or one.n_words)]
     order = np.random.default_rng(seed).permutation(len(fitting))
     return [fitting[k] for k in order]
@@ -123,10 +132,14 @@ def settings_of(
         "weights": weights_of(explainer.model),
         "precision": str(next(explainer.model.parameters()).dtype).removeprefix("torch."),
         "data": without_place(source),
-        "texts": digest_of(f"{one.id}\0{one.text}\0{one.label}\0".encode() for one in items),
+        "texts": digest_of(_bytes_of(one) for one in items),
         "seed": seed,
         **more,
         "versions": versions_of(_PACKAGES),
         "_command": command_of(module),
         "_started": time.strftime("%Y-%m-%d"),
     }
+
+
+def _bytes_of(one: Item) -> bytes:
+    return "".join(f"{part}\0" for part in (one.id, *one.parts, one.label)).encode()

@@ -12,10 +12,13 @@ from textsobol.corpus.source import load as load_texts
 from textsobol.provenance import files_of
 
 HUB_ID = "stanfordnlp/imdb"
+PAIR = ("first", "second")  # columns of pairs of texts
 
 
 def load(source: str, split: str) -> Any:
     """A data set with the columns ``text`` and ``label`` (0 negative, 1 positive).
+
+    Pairs have ``first`` and ``second`` instead of ``text``.
 
     Args:
         source: a hub id, or a JSON lines, CSV or Parquet file, compressed or not.
@@ -27,10 +30,15 @@ def load(source: str, split: str) -> Any:
         raise SystemExit(
             f"{error}. Give a JSON lines, CSV or Parquet file with the columns text and label"
         ) from None
-    missing = {"text", "label"} - set(data.column_names)
+    missing = {*text_columns(data), "label"} - set(data.column_names)
     if missing:
         raise SystemExit(f"{source} has no column {', '.join(sorted(missing))}")
     return data
+
+
+def text_columns(data: Any) -> tuple[str, ...]:
+    """The column of texts, or both columns of pairs."""
+    return PAIR if set(PAIR) <= set(data.column_names) else ("text",)
 
 
 def train_and_validation(

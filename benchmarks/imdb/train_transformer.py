@@ -3,7 +3,8 @@
     python -m benchmarks.imdb.train_transformer --base MODEL --out DIRECTORY
 
 MODEL is a directory or hub id. Texts come from the hub (stanfordnlp/imdb) or from local JSON
-lines, CSV or Parquet files with the columns text and label.
+lines, CSV or Parquet files with the columns text and label; pairs of texts have first and second
+instead of text.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from benchmarks.imdb.data import last_of, load, train_and_validation
+from benchmarks.imdb.data import PAIR, last_of, load, train_and_validation
 from benchmarks.imdb.training import (
     RandomlyMaskedTexts,
     Texts,
@@ -47,8 +48,9 @@ are stored in half precision and load as single.
 
 
 def without_markup(example: dict[str, Any]) -> dict[str, Any]:
-    """The review without line breaks written as ``<br />``."""
-    return {"text": re.sub(r"(<br\s*/?>\s*)+", " ", example["text"])}
+    """The review, or both texts of a pair, without line breaks written as ``<br />``."""
+    texts = {name: example[name] for name in ("text", *PAIR) if name in example}
+    return {name: re.sub(r"(<br\s*/?>\s*)+", " ", text) for name, text in texts.items()}
 
 
 def freeze(model: Any, n_layers: int) -> None:

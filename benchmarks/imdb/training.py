@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from rich.progress import Progress, TextColumn, track
 
-from benchmarks.imdb.data import HUB_ID
+from benchmarks.imdb.data import HUB_ID, text_columns
 
 IMDB = (
     "Large Movie Review Dataset (Maas et al. 2011, *Learning Word Vectors for Sentiment Analysis*)"
@@ -82,29 +82,40 @@ def numbered(data: Any, names: Mapping[int, str]) -> Any:
 
 
 class Texts:
-    """Tokenized texts with their labels."""
+    """Tokenized texts, or pairs of texts, with their labels."""
 
     def __init__(self, data: Any, tokenizer: Any, max_length: int) -> None:
         encoded = tokenizer(
-            data["text"][:], truncation=True, max_length=max_length, add_special_tokens=True
+            *(data[name][:] for name in text_columns(data)),
+            truncation=True,
+            max_length=max_length,
+            add_special_tokens=True,
         )
         self.ids: list[list[int]] = encoded["input_ids"]
-        self.words = [encoded.word_ids(number) for number in range(len(self.ids))]
+        self.types: list[list[int]] | None = encoded.get("token_type_ids")
+        self.words = [_words(encoded, number) for number in range(len(self.ids))]
         self.labels = torch.tensor(data["label"][:])
         self.lengths = [len(row) for row in self.ids]
         self._pad = tokenizer.pad_token_id
 
     def batch(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Model inputs of some texts."""
-        rows = [torch.tensor(self.row(k), dtype=torch.long) for k in numbers]
-        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._pad)
-        lengths = torch.tensor([len(row) for row in rows]).unsqueeze(1)
-        seen = (torch.arange(ids.shape[1]) < lengths).long()
-        return {"input_ids": ids, "attention_mask": seen, "labels": self.labels[list(numbers)]}
+        rows = {number: self.kept(number) for number in numbers}
+        lengths = torch.tensor([len(row) for row in rows.values()]).unsqueeze(1)
+        ids = _padded([[self.ids[k][place] for place in row] for k, row in rows.items()], self._pad)
+        made = {
+            "input_ids": ids,
+            "attention_mask": (torch.arange(ids.shape[1]) < lengths).long(),
+            "labels": self.labels[list(numbers)],
+        }
+        if self.types is not None:
+            types = [[self.types[k][place] for place in row] for k, row in rows.items()]
+            made["token_type_ids"] = _padded(types, 0)
+        return made
 
-    def row(self, number: int) -> list[int]:
-        """Tokens of a text."""
-        return self.ids[number]
+    def kept(self, number: int) -> Sequence[int]:
+        """Places of the tokens of a text."""
+        return range(len(self.ids[number]))
 
 
 class RandomlyMaskedTexts(Texts):
@@ -118,15 +129,25 @@ class RandomlyMaskedTexts(Texts):
         super().__init__(data, tokenizer, max_length)
         self._rng = np.random.default_rng(0)
 
-    def row(self, number: int) -> list[int]:
-        """Tokens of a text; special tokens always stay."""
-        ids, words = self.ids[number], self.words[number]
+    def kept(self, number: int) -> Sequence[int]:
+        """Places of the tokens that stay; special tokens always do."""
+        words = self.words[number]
         if self._rng.random() < 0.5:
-            return ids
-        is_kept = self._rng.random(len(ids)) < self._rng.random()
-        return [
-            token for token, word in zip(ids, words, strict=True) if word is None or is_kept[word]
-        ]
+            return range(len(words))
+        is_kept = self._rng.random(len(words)) < self._rng.random()
+        return [place for place, word in enumerate(words) if word is None or is_kept[word]]
+
+
+def _words(encoded: Any, number: int) -> list[int | None]:
+    """The word of every token, with numbers that go on in the second text of a pair."""
+    found = list(zip(encoded.sequence_ids(number), encoded.word_ids(number), strict=True))
+    number_of = {word: k for k, word in enumerate(dict.fromkeys(w for w in found if None not in w))}
+    return [number_of.get(word) for word in found]
+
+
+def _padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+    tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=value)
 
 
 @torch.inference_mode()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from datasets import Dataset
 
 from benchmarks.imdb.data import Review
 from benchmarks.imdb.train_transformer import freeze
@@ -101,4 +102,5 @@ def _planted(
 ) -> Texts:
     examples = [draw_example(plant, one, rng) for one in sentences]
     texts, labels = zip(*examples, strict=True)
-    return Texts({"text": texts, "label": labels}, tokenizer, _MAX_LENGTH)
+    data = Dataset.from_dict({"text": texts, "label": labels})
+    return Texts(data, tokenizer, _MAX_LENGTH)

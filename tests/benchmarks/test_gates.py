@@ -11,11 +11,13 @@ pytest.importorskip("pandas")
 import numpy as np
 from typer.testing import CliRunner
 
+from benchmarks.gates import planted_function
 from benchmarks.gates.__main__ import app
 from benchmarks.gates.control import N_BASE, N_GATES, control
 from benchmarks.gates.data import LENGTHS, choose_reviews, find_used
 from benchmarks.gates.planted import PAIR, SINGLE, Source, draw_example
 from benchmarks.gates.report import cost_rows, interval_rows, measure, truth_rows, way_rows
+from benchmarks.reporting import read_results
 from tests.sobol.gated_games import planted_pair
 
 WORDS = ["gripping", "dull", "film", "long", "the", "plot", "and", "is"]
@@ -81,6 +83,34 @@ def test_examples_have_the_label_that_their_planted_words_decide() -> None:
     assert 70 < sum(labels) < 130
 
 
+@pytest.mark.parametrize("planted", [SINGLE, PAIR])
+def test_other_words_cause_the_part_of_the_variation_that_is_asked_for(
+    planted: tuple[str, ...],
+) -> None:
+    rng = np.random.default_rng(0)
+    words = planted_function.write(300, planted, rng, marks=False).split()
+    for others in (0.0, 0.5):
+        score = planted_function.make_function(300, planted, others, rng)
+        masks = rng.random((4000, 300)) < 0.5
+        texts = [" ".join(w for w, there in zip(words, mask, strict=True) if there)
+                 for mask in masks]  # fmt: skip
+        decides = [set(planted) <= set(text.split()) for text in texts]
+        rest = np.array(score(texts)) - 2.0 * np.array(decides)
+        assert rest.var() / np.var(score(texts)) == pytest.approx(others, abs=0.08)
+
+
+def test_a_small_run_with_a_plain_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planted_function, "LONG", (220,))
+    asked = ["planted-function", "--limit", "1", "--out", str(tmp_path)]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0, found.output
+    lines = read_results(tmp_path / "planted-function.jsonl").lines
+    assert len(lines) == 2 * len(planted_function.OTHERS)
+    assert all(line["is_found"] and not line["has_gates"] for line in lines)
+    cells = [row[:6] for row in planted_function.rows(lines)]
+    assert cells[0] == ["220", "one word decides", "0 %", "1", "1 of 1", "1 of 1"]
+
+
 def line(variant: str, deletion: float, seconds: float, **more: Any) -> dict[str, Any]:
     return {
         "variant": variant, "review": "a", "length": "40-100", "words": 3, "passes": 10, "gates": 2,
@@ -122,10 +152,14 @@ def test_a_small_run(tmp_path: Path) -> None:
         "\n".join(json.dumps({"id": k, "label": 0, "text": t}) for k, t in enumerate(texts))
     )
     asked = ["--data", str(data), "--limit", "1", "--out", str(tmp_path)]
-    found = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
+    found = CliRunner().invoke(
+        app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
+    )
     assert found.exit_code == 0, found.output
-    assert found.stdout.startswith("9 results added")
-    again = CliRunner().invoke(app, ["run", *asked, "--methods", "gates,lime-4,occlusion"])
+    assert found.stdout.startswith("10 results added")
+    again = CliRunner().invoke(
+        app, ["run", *asked, "--methods", "gates,lime-4,occlusion,path-many"]
+    )
     assert again.stdout.startswith("0 results added")
     marks = tmp_path / "RESULTS.md"
     name = "imdb-bilstm faithfulness"

@@ -1,8 +1,11 @@
 """The training scripts on small data, from the command line to a model that can be explained."""
 
+import contextlib
 import gzip
+import importlib
+import io
 import json
-import subprocess
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,10 +37,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(module: str, *arguments: str) -> str:
-    command = [sys.executable, "-m", f"benchmarks.imdb.{module}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """What a command prints; in this process, since imports take longer than training."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setattr(sys, "argv", ["", *arguments])
+        importlib.import_module(f"benchmarks.imdb.{module}").main()
+    return out.getvalue()
 
 
 def sentiment_of(path: Path) -> Any:
@@ -159,9 +164,63 @@ def test_every_second_text_misses_any_share_of_its_words() -> None:
     data = datasets.Dataset.from_dict({"text": ["good bad " * 50], "label": [0]})
     texts = RandomlyMaskedTexts(data, own, 256)
     whole = texts.ids[0]
-    rows = [texts.row(0) for _ in range(400)]
+    rows = [[whole[place] for place in texts.kept(0)] for _ in range(400)]
     assert 150 < sum(row == whole for row in rows) < 250
     shares = [(len(row) - 2) / (len(whole) - 2) for row in rows if row != whole]
     assert min(shares) < 0.1
     assert abs(sum(shares) / len(shares) - 0.5) < 0.06
     assert all((row[0], row[-1]) == (whole[0], whole[-1]) for row in rows), "special tokens stay"
+
+
+def test_pairs_are_made_learned_and_explained(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from benchmarks.heldout.__main__ import app
+    from benchmarks.imdb.data import PAIR
+
+    counting_bert(tokenizer()).save_pretrained(tmp_path / "base")
+    tokenizer().save_pretrained(tmp_path / "base")
+    rows = [
+        {"text": f"The film {k} was good indeed. The plot {k} was bad indeed.", "label": k % 2}
+        for k in range(24)
+    ]
+    items, pairs = tmp_path / "items.jsonl", tmp_path / "pairs.jsonl"
+    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = CliRunner().invoke(
+        app,
+        ["pairs", "--data", str(items), "--out", str(pairs), "--held-out", "8", "--seed", "1"],
+    )
+    assert made.exit_code == 0, made.output
+    found = [json.loads(line) for line in pairs.read_text().splitlines()]
+    assert len(found) == 2 * 16 + 8
+    numbers = [[int(re.findall(r"\d+", row[name])[0]) for name in PAIR] for row in found]
+    for (first, second), row in zip(numbers, found, strict=True):
+        assert (first == second) == (row["label"] == "same")
+        assert (first - second) % 2 == 0, "both halves have the same label"
+    train, test = ({k for pair in part for k in pair} for part in (numbers[:-8], numbers[-8:]))
+    assert train.isdisjoint(test)
+    assert [row["label"] for row in found[-8:]].count("same") == 4
+    run(
+        "train_transformer", "--base", str(tmp_path / "base"), "--train", str(pairs),
+        "--held-out", "8", "--labels", "other,same", "--epochs", "1", "--random-masking",
+        "--out", str(tmp_path / "tuned"),
+    )  # fmt: skip
+    asked = ["run", "--data", str(pairs), "--name", "pairs", "--model", str(tmp_path / "tuned"),
+             "--last", "8", "--limit", "2", "--methods", "scores,lime", "--passes", "2",
+             "--masks", "20", "--base-masks", "4", "--out", str(tmp_path)]  # fmt: skip
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "tuned.pairs.jsonl").read_text().splitlines()[1:]
+    assert {json.loads(line)["words"] for line in lines} == {12}
+
+
+def test_words_of_pairs_go_on_in_the_second_text() -> None:
+    datasets = pytest.importorskip("datasets")
+    from benchmarks.imdb.training import Texts
+
+    data = datasets.Dataset.from_dict(
+        {"first": ["good film"], "second": ["bad film"], "label": [0]}
+    )
+    texts = Texts(data, tokenizer(), 64)
+    assert texts.words == [[None, 0, 1, None, 2, 3, None]]
+    assert texts.batch([0])["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1, 1]]

@@ -77,10 +77,12 @@ def test_the_passes_are_never_exceeded(passes: int, n_features: int) -> None:
         assert path
 
 
-def test_a_whole_path_costs_what_was_planned() -> None:
+@pytest.mark.parametrize("is_thorough", [False, True])
+def test_a_whole_path_costs_what_was_planned(is_thorough: bool) -> None:
+    planned = count_gated_path_passes(60, is_thorough=is_thorough)
     answering = Answering(additive(np.linspace(1, 2, 60)))
-    assert len(answering.run(passes=PLENTY)) == 20
-    assert answering.n_masks - 1 + 3 * answering.n_gates == count_gated_path_passes(60)
+    assert len(answering.run(passes=planned)) == 20
+    assert answering.n_masks - 1 + 3 * answering.n_gates == planned
 
 
 @pytest.mark.parametrize("sign", [0.0, -1.0])

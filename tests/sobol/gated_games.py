@@ -89,6 +89,31 @@ def decided(n_features: int, *, sharpness: float, bias: float, seed: int) -> Gat
     return GatedGame(n_features, lambda masks: decide(masks @ weights)[:, None], slopes)
 
 
+def rarely_decided(n_features: int, *, together: int, seed: int) -> tuple[GatedGame, Floats]:
+    """Groups that matter only if all their features are present, and the exact total indices.
+
+    A flip is 0 in all but 1 of 2^(together - 1) masks, and large there. Two groups are larger.
+    """
+    groups = np.arange(n_features).reshape(-1, together)
+    rng = np.random.default_rng(seed)
+    weights = np.exp(0.5 * rng.normal(size=len(groups))) * rng.choice([-1, 1], size=len(groups))
+    weights[:2] *= 3
+
+    def slopes(gates: Floats) -> Floats:
+        found = np.empty((*gates.shape, 1))
+        for place in range(together):
+            others = np.delete(gates[:, groups], place, axis=2)
+            found[:, groups[:, place], 0] = others.prod(axis=2) * weights
+        return found
+
+    game = GatedGame(
+        n_features, lambda masks: masks[:, groups].all(axis=2) @ weights[:, None], slopes
+    )
+    chance = 0.5**together
+    variance = (weights**2).sum() * chance * (1 - chance)
+    return game, np.repeat(weights**2 * chance / 2 / variance, together)
+
+
 def draw_weights(n_features: int, seed: int) -> Floats:
     """Whole numbers of both signs, a few of them large; none is 0."""
     rng = np.random.default_rng(seed)

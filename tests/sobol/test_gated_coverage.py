@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.sobol.gated_games import decided, draw_weights
+from tests.sobol.gated_games import GatedGame, decided, draw_weights, rarely_decided
 from textsobol.driver import run
 from textsobol.methods.contract import Problem
 from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Floats
-from textsobol.sobol.gate_predictions import _measure_sampling
+from textsobol.sobol.gate_predictions import Flips, _measure_kurtosis, _measure_sampling
 from textsobol.sobol.gated import GatedScores
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
 
@@ -59,10 +59,10 @@ def truth_of(seed: int) -> dict[str, Floats]:
     }  # fmt: skip
 
 
-def by_gates(plan: GatedPlan, seed: int) -> SobolIndices:
-    game = decided(N_FEATURES, sharpness=SHARPNESS, bias=BIAS, seed=seed)
+def by_gates(plan: GatedPlan, seed: int, game: GatedGame | None = None) -> SobolIndices:
+    game = game or decided(N_FEATURES, sharpness=SHARPNESS, bias=BIAS, seed=seed)
     problem = Problem(game.model(), lambda outputs: outputs, n_labels=1)
-    asked = ask_gates(N_FEATURES, plan, keep=0.5, design="latin", seed=seed)
+    asked = ask_gates(game.n_features, plan, keep=0.5, design="latin", seed=seed)
     base = run(problem.serve(asked))
     scores = base.scores
     if plan.n_leaders:
@@ -96,6 +96,9 @@ def test_the_truth_is_that_of_all_masks(monkeypatch: pytest.MonkeyPatch) -> None
     exact = sobol_indices(game.score, 10, estimator="exact")
     for name, wanted in truth_of.__wrapped__(0).items():
         np.testing.assert_allclose(getattr(exact, name)[:, 0], wanted, rtol=1e-9)
+    game, total = rarely_decided(12, together=4, seed=0)
+    exact = sobol_indices(game.score, 12, estimator="exact")
+    np.testing.assert_allclose(exact.total[:, 0], total, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,46 @@ def test_what_was_screened_out_is_bounded() -> None:
 def test_intervals_of_leaders_hold_the_truth_without_gates() -> None:
     for name, (_, of_top) in cover(by_flips).items():
         assert of_top > 0.93, name
+
+
+def test_rare_large_flips_among_what_was_screened_out_are_allowed_for() -> None:
+    """Groups of four decide only together: a sample of 24 flips mostly misses the largest."""
+    held = []
+    for seed in range(60):
+        game, truth = rarely_decided(60, together=4, seed=seed)
+        low, high = by_gates(GatedPlan(12, 16, 24), seed, game).interval()
+        held.append(((low[:, 0] <= truth) & (truth <= high[:, 0])).mean())
+    assert np.mean(held) > 0.94
+
+
+def _lead(differences: Floats) -> Flips:
+    is_leading = np.ones(differences.shape[1], dtype=bool)
+    return Flips(differences, np.zeros_like(differences), is_leading)
+
+
+@pytest.mark.parametrize("n_masks", [2, 12])
+def test_kurtosis_of_leaders(n_masks: int) -> None:
+    """Equal flips, a flip at one mask only, none at all, and a mask where all are larger."""
+    even, factors = np.ones(n_masks), np.ones(n_masks)
+    once = np.eye(n_masks)[0]
+    least, most = n_masks / (n_masks - 1), n_masks**2 / (n_masks - 1)
+    for columns, wanted in (
+        ([even, -3 * even], least),
+        ([once, 1e-30 * once, 1e30 * once], most),
+        ([even, once], (least + most) / 2),
+        ([once, np.zeros(n_masks)], most),  # a feature that never moved says nothing
+        ([np.zeros(n_masks)], 0.0),
+    ):
+        assert _measure_kurtosis(_lead(np.stack(columns, axis=1)), factors) == pytest.approx(wanted)
+    factors[0] = 4.0
+    flips = _lead(np.sqrt(factors)[:, None] * np.array([1.0, 5.0]))
+    assert _measure_kurtosis(flips, factors) == pytest.approx(least)
+
+
+def test_kurtosis_without_leaders_or_masks_is_unknown() -> None:
+    none = Flips(np.full((8, 3), np.nan), np.zeros((8, 3)), np.zeros(3, dtype=bool))
+    assert _measure_kurtosis(none, np.ones(8)) == 0
+    assert _measure_kurtosis(_lead(np.ones((1, 3))), np.ones(1)) == 0
 
 
 def test_masks_that_differ_are_worth_fewer() -> None:

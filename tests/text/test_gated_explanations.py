@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
-from tests.text.tiny import CORPUS, FAMILIES
+from tests.text.tiny import CORPUS, FAMILIES, random_model
 from textsobol import Sobol, TextExplainer, TextExplanation
 from textsobol.methods import GateGradients
 
@@ -91,17 +91,28 @@ def test_short_texts_and_other_options_need_no_gates(explainer: TextExplainer) -
     short = explainer("a good film and a bad ending")
     assert short.n_screened == 0
     assert "gates" not in short.cost
+    assert short.settings["gates"] is False
+    assert short.settings["why_no_gates"] == "gates save nothing at this length and budget"
     for method in (Sobol(gates=False), Sobol(base_masks=5), Sobol(estimator="flip"),
                    Sobol(sign="occlusion"), Sobol(interactions=3)):  # fmt: skip
-        assert "gates" not in explainer(TEXT, method=method).cost
+        found = explainer(TEXT, method=method)
+        assert "gates" not in found.cost
+        assert "why_no_gates" not in found.settings, "the option says it"
 
 
-def test_gates_are_an_approximate_answer_of_a_fixed_cost(explainer: TextExplainer) -> None:
+def test_gates_are_an_approximate_answer_of_a_fixed_cost(
+    explainer: TextExplainer, tmp_path: Path
+) -> None:
     found = explainer(TEXT, method="gates")
     longer = explainer(f"{TEXT} {WORDS}", method="gates")
     assert _spent(found) == _spent(longer) == 1 + 8 + 16 + 3 * 8
     assert found.n_screened == sum(word.status == "scored" for word in found.words)
     assert "all scores are approximate" in str(found)
+    found.save(str(tmp_path / "e.html"))
+    assert "all scores are approximate" in (tmp_path / "e.html").read_text()
+    saved = found.to_dict()
+    assert saved["settings"]["quantity"] == "estimated share of the variance"
+    assert all(word["screened_out"] for word in saved["words"] if word["status"] == "scored")
     assert found.path is None
     assert found.settings["estimator"] == "gates"
 
@@ -127,10 +138,12 @@ def test_gates_estimate_the_scores_that_many_flips_measure() -> None:
 
 def test_a_function_has_no_gates_and_the_settings_say_so() -> None:
     explainer = TextExplainer(lambda texts: [t.count("good") - t.count("bad") for t in texts])
-    found = explainer(TEXT, method="gates")
-    assert found.settings["gates"] is False
-    assert found.cost["forwarded"] <= 49
-    assert found.top(1)[0].score != 0
+    for method in ("gates", "sobol"):
+        found = explainer(TEXT, method=method)
+        assert found.settings["gates"] is False
+        assert found.settings["why_no_gates"].startswith("only torch models")
+        assert found.cost["forwarded"] <= {"gates": 49, "sobol": 512}[method]
+        assert found.top(1)[0].score != 0
 
 
 def test_few_words_are_exact(explainer: TextExplainer) -> None:
@@ -168,10 +181,11 @@ def test_the_first_streamed_answer_comes_from_gates(explainer: TextExplainer) ->
     assert last.to_dict()["words"] == whole.to_dict()["words"]
 
 
-def test_the_same_seed_gives_the_same_answer_whatever_the_batches() -> None:
+@pytest.mark.parametrize("method", ["sobol", "gates"])
+def test_the_same_seed_gives_the_same_answer_whatever_the_batches(method: str) -> None:
     model, tok = _make_model()
     found = [
-        TextExplainer(model, tok, batch_tokens=size, progress=False)(TEXT, seed=4)
+        TextExplainer(model, tok, batch_tokens=size, progress=False)(TEXT, seed=4, method=method)
         for size in (64, 4096)
     ]
     one, other = (
@@ -270,7 +284,38 @@ def test_gradients_that_fail_leave_the_forward_passes(monkeypatch: pytest.Monkey
     for method in ("sobol", "gates"):
         found = explainer(TEXT, method=method)
         assert "gates" not in found.cost
-        assert found.settings.get("gates", False) is False
+        assert found.settings["gates"] is False
+        assert found.settings["why_no_gates"].endswith("failed: RuntimeError: no gradients today")
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_gradients_that_are_not_finite_leave_the_forward_passes(wrong: float) -> None:
+    """Also if that happens on the way, with part of the budget spent."""
+    model, tok = _make_model()
+    own, n_calls = model.forward, 0
+
+    def forward(**inputs: Any) -> Any:
+        nonlocal n_calls
+        found = own(**inputs)
+        if torch.is_grad_enabled():
+            n_calls += 1
+            found.logits = found.logits * (wrong if n_calls > 12 else 1.0)
+        return found
+
+    model.forward = forward
+    found = TextExplainer(model, tok, progress=False, batch_tokens=1)(TEXT)
+    assert found.cost["gates"] > 0
+    assert found.settings["gates"] is False
+    assert found.settings["why_no_gates"] == "the classifier's gradients are not finite"
+    assert _spent(found) <= 449
+    assert found.n_screened == 0
+
+
+def test_models_without_gates_say_that_these_were_tried() -> None:
+    tok = FAMILIES["byte bpe, roberta"]()
+    found = TextExplainer(random_model("bart", tok), tok, progress=False)(TEXT)
+    assert found.settings["gates"] is False
+    assert "were tried on this model" in found.settings["why_no_gates"]
 
 
 @pytest.mark.parametrize("n_words", [40, 120, 199, 260])

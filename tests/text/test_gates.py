@@ -168,6 +168,35 @@ def test_attention_that_is_changed_later_is_tried_again() -> None:
     assert not takes_gates(classifier)
 
 
+@pytest.mark.parametrize("by", [torch.compile, torch.nn.Module.compile])
+def test_compiled_models_take_gates(by: Callable[..., Any]) -> None:
+    plain = _classifier("bert", "sdpa")
+    gates = _draw_gates(len(find_words(TEXT)))
+    _, wanted = gate_gradients(_gated(plain, TEXT), gates, _logits)
+    tok = plain.tokenizer
+    model = random_model("bert", tok, attention="sdpa")
+    made = by(model, backend="eager")
+    compiled = model if made is None else made  # Module.compile changes the module itself
+    classifier: Any = TextExplainer(compiled, tok)._classifier
+    assert takes_gates(classifier)
+    np.testing.assert_allclose(
+        gate_gradients(_gated(classifier, TEXT), gates, _logits)[1], wanted, atol=1e-6
+    )
+
+
+def test_a_model_that_had_no_room_for_gates_is_tried_again() -> None:
+    classifier = _classifier("bert", "sdpa")
+    own = classifier.model.forward
+
+    def forward(**_: Any) -> Any:
+        raise RuntimeError("CUDA out of memory")
+
+    classifier.model.forward = forward
+    assert not takes_gates(classifier)
+    classifier.model.forward = own
+    assert takes_gates(classifier)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tokenizers_of_every_family(family: str) -> None:
     tok = FAMILIES[family]()

@@ -6,7 +6,7 @@ A method is a generator that asks the driver for outputs; see `textsobol.steps`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -190,3 +190,9 @@ class Attribution:
     units: Integers | None = None
     is_screened: Array | None = None
     is_intermediate: bool = False
+
+    def without_gates(self, why: str | None) -> Attribution:
+        """The same, with a record of why gates were not used, if there is a reason."""
+        if why is None:
+            return self
+        return replace(self, settings={**self.settings, "gates": False, "why_no_gates": why})

@@ -198,10 +198,15 @@ def divide(
 
 def _fits(left: int | None, n_units: int, wanted: Wanted, base_masks: int | None) -> bool:
     """Whether the budget allows all masks."""
-    if left is None or wanted.estimator != "auto" or n_units > MOST_EXACT_FEATURES:
+    if left is None or wanted.estimator != "auto":
         return False
-    allowed = left + 1 if base_masks is None else min(left + 1, base_masks * (n_units + 1))
-    return 1 << n_units <= allowed
+    allowed = left if base_masks is None else min(left, base_masks * (n_units + 1) - 1)
+    return buys_all_masks(allowed, n_units)
+
+
+def buys_all_masks(passes: int, n_features: int) -> bool:
+    """Whether so many forward passes, besides that of the whole input, score all masks."""
+    return n_features <= MOST_EXACT_FEATURES and 1 << n_features <= passes + 1
 
 
 def _passes_for_pairs(left: int, n_units: int, wanted: Wanted) -> int:

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 # benchmarks/gates/NOTES.md says how these numbers were chosen.
 MOST_GATED_PASSES = 449  # of a text, whatever its length
 LEAST_KEEP, MOST_KEEP = 0.2, 0.8  # further out, gates were not tried
+NOTHING_SAVED = "gates save nothing at this length and budget"
 BLOCK = 4  # base masks of a balanced block
 _BASE_MASKS, _MOST_BASE_MASKS = 12, 32
 _LEAST_LEADERS, _MANY_LEADERS = 4, 60
 _SAMPLED = 24  # flips of other features
 _PATH_PART = 0.45  # of the passes go to the path, at most
+_THOROUGH = 2  # times the default budget buy a path of more candidates
 _MOST_TO_PROPOSE = 8  # what a row of gates may cost, in forward passes, to propose deletions
 _FLIP_PASSES = 24  # to make the flip set irreducible
 
@@ -60,7 +62,9 @@ def divide_gated(
     path = flip = 0
     if has_path:
         flip = min(_FLIP_PASSES, left // 16)
-        path = min(count_gated_path_passes(n_features), int(_PATH_PART * left) - flip)
+        is_thorough = left >= _THOROUGH * (MOST_GATED_PASSES - 1)
+        wanted = count_gated_path_passes(n_features, is_thorough=is_thorough)
+        path = min(wanted, int(_PATH_PART * left) - flip)
     rest = left - path - flip
     if rest >= LEAST_BASE_MASKS * (n_features + 1):
         return None

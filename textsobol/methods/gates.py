@@ -1,21 +1,22 @@
-"""Gate gradients: an approximate answer in about the time of 25 forward passes."""
+"""Gate gradients: an approximate answer at a cost that does not grow with the number of words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
+from textsobol.methods.division import buys_all_masks
 from textsobol.methods.gated_run import (
     BLOCK,
     LEAST_KEEP,
     MOST_KEEP,
+    NOTHING_SAVED,
     make_gated_attribution,
 )
 from textsobol.methods.method import Method, Scale
 from textsobol.methods.sobol import Sobol
 from textsobol.sobol.checks import check_least
-from textsobol.sobol.config import MOST_EXACT_FEATURES
 from textsobol.sobol.gated import LEAST_BASE_MASKS
 from textsobol.sobol.gated_steps import GatedPlan, ask_gates, make_indices
 from textsobol.steps import PASSES_PER_GATES, Steps
@@ -30,8 +31,8 @@ class GateGradients(Method):
     Derivatives at random masks say about how much each word matters; a few flips that are really
     scored set the scale. The cost does not grow with the number of words. All scores are
     predictions, with wide intervals; `Sobol` measures. A model without gates, and a text of so few
-    words that all masks cost less, is analysed by `Sobol` with the same budget; the setting
-    ``gates`` says which was done.
+    words that all masks cost less, is analysed by `Sobol` with the same budget; the settings
+    ``gates`` and ``why_no_gates`` say so.
 
     Attributes:
         base_masks: number of base masks, and of other masks with derivatives, at least 8; a larger
@@ -91,15 +92,16 @@ class GateGradients(Method):
 
     def attribute(self, problem: Problem, *, budget: int | None, seed: int) -> Steps[Attribution]:
         """See `Method.attribute`."""
-        d, left = problem.n_features, None if budget is None else budget - problem.n_spent
-        is_exact = left is not None and d <= MOST_EXACT_FEATURES and 2**d <= left + 1
+        left = None if budget is None else budget - problem.n_spent
+        is_exact = left is not None and buys_all_masks(left, problem.n_features)
+        why = NOTHING_SAVED if is_exact else problem.model.gates_refusal
         if problem.model.takes_gates and not is_exact:
             try:
                 return (yield from self._predict(problem, left, seed))
-            except GatesError:
-                pass  # forward passes may do where gradients do not
+            except GatesError as error:
+                why = str(error)  # forward passes may do where gradients do not
         found = yield from self._fallback.attribute(problem, budget=budget, seed=seed)
-        return replace(found, settings={**found.settings, "gates": False})
+        return found.without_gates(why)
 
     def _predict(self, problem: Problem, left: int | None, seed: int) -> Steps[Attribution]:
         plan = self._plan(left, problem.model.passes_per_gates())

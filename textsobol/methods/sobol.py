@@ -13,11 +13,12 @@ import numpy as np
 
 from textsobol.errors import GatesError
 from textsobol.methods.contract import Attribution, Problem
-from textsobol.methods.division import Wanted, check_sobol_budget, count_pairs
+from textsobol.methods.division import Wanted, buys_all_masks, check_sobol_budget, count_pairs
 from textsobol.methods.gated_run import (
     LEAST_KEEP,
     MOST_GATED_PASSES,
     MOST_KEEP,
+    NOTHING_SAVED,
     GatedBudget,
     GatedRun,
     divide_gated,
@@ -31,8 +32,8 @@ from textsobol.methods.sobol_run import (
     warn_if_constant,
 )
 from textsobol.search.budget import USUAL_PASSES, divide_budget
-from textsobol.sobol.config import MOST_EXACT_FEATURES, make_config
-from textsobol.steps import Steps
+from textsobol.sobol.config import make_config
+from textsobol.steps import Steps, map_results
 
 _PICTURE_BASE_MASKS = 32  # the paper's: 3,936 forward passes on its grid
 
@@ -142,19 +143,20 @@ class Sobol(Method):
         self, left: int, n_features: int, passes_per_gates: int | None, *, has_path: bool
     ) -> GatedBudget | None:
         """How a budget is divided if gates are used."""
-        is_exact = n_features <= MOST_EXACT_FEATURES and 2**n_features <= left + 1
-        if passes_per_gates is None or not self.may_use_gates or is_exact:
+        if passes_per_gates is None or not self.may_use_gates:
+            return None
+        if buys_all_masks(left, n_features):
             return None
         return divide_gated(
             left, n_features, passes_per_gates=passes_per_gates, has_path=self.path and has_path
         )
 
     def _attribute_with_gates(
-        self, problem: Problem, budget: int | None, seed: int
-    ) -> Steps[Attribution | None]:
-        """What is found with gates, if they are used."""
-        if budget is None or not self.may_use_gates or not problem.model.takes_gates:
-            return None
+        self, problem: Problem, budget: int, seed: int
+    ) -> Steps[Attribution | str | None]:
+        """What is found with gates; or why they are not used, if there is something to say."""
+        if not problem.model.takes_gates:
+            return problem.model.gates_refusal
         divided = self._divide_gated(
             budget - problem.n_spent,
             problem.n_features,
@@ -162,7 +164,7 @@ class Sobol(Method):
             has_path=problem.decision is not None,
         )
         if divided is None:
-            return None
+            return NOTHING_SAVED
         found = yield from GatedRun(self, problem, divided, budget, seed).run()
         assert found.indices is not None
         warn_if_constant(found.indices, found.path)
@@ -199,12 +201,26 @@ class Sobol(Method):
         If the budget is too small to flip every feature once, screening first merges features into
         units; see `textsobol.search.screening`.
         """
-        try:
-            found = yield from self._attribute_with_gates(problem, budget, seed)
-        except GatesError:
-            found = None  # forward passes may do where gradients do not
-        if found is not None:
-            return found
+        why: str | None = None
+        if budget is not None and self.may_use_gates:
+            try:
+                found = yield from self._attribute_with_gates(problem, budget, seed)
+            except GatesError as error:
+                found = str(error)  # forward passes may do where gradients do not
+            if isinstance(found, Attribution):
+                return found
+            why = found
+
+        def note(found: Attribution) -> Attribution:
+            return found.without_gates(why)
+
+        steps = self._attribute_by_passes(problem, budget, seed)
+        return note((yield from map_results(steps, note)))
+
+    def _attribute_by_passes(
+        self, problem: Problem, budget: int | None, seed: int
+    ) -> Steps[Attribution]:
+        """What forward passes alone find."""
         units = np.arange(problem.n_features)
         if budget is not None and self.estimator == "auto" and not self.interactions:
             units = yield from choose_screened_units(self, problem, budget, seed)

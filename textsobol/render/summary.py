@@ -103,11 +103,12 @@ def _join_names(words: list[WordScore], mark: Mark) -> str:
 def describe_screening(explanation: TextExplanation) -> str | None:
     """Which scores are predictions, and how much of the variation can involve these words.
 
-    No set of words is involved in more of the variation than its total indices add up to.
+    No set of words is involved in more of the variation than its total indices add up to, and no
+    set of groups.
     """
     n_screened = explanation.n_screened
     if not n_screened:
-        return None
+        return _describe_groups(explanation)
     n_scored = sum(word.status == "scored" for word in explanation.words)
     if n_screened == n_scored:
         return "all scores are approximate: predicted by gate gradients, not measured"
@@ -118,6 +119,15 @@ def describe_screening(explanation: TextExplanation) -> str | None:
         f"{n_screened} of {n_scored} words were screened out: their scores are predictions; "
         f"together they are involved in {low} to {high} % of the variation"
     )
+
+
+def _describe_groups(explanation: TextExplanation) -> str | None:
+    """How much of the variation can involve groups, if intervals say anything."""
+    sums = explanation.sums.get(explanation.target)
+    if not explanation.is_grouped or sums is None or not sums.screened_high < 1:
+        return None
+    high = f"{100 * sums.screened_high:.0f}"
+    return f"groups of words are involved in at most {high} % of the variation, each as one"
 
 
 def describe_flip_set(explanation: TextExplanation, mark: Mark = str) -> str | None:

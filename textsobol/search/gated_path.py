@@ -17,9 +17,9 @@ from textsobol.steps import PASSES_PER_GATES, Gates, Steps
 # benchmarks/gates/NOTES.md says how these numbers were chosen.
 # Deletions that a step scores, and for how many steps: most at first, where most is to be won.
 _CANDIDATES = ((8, 6), (4, 8), (2, 6))
+_MANY = 8  # at every step, where the passes suffice
 _GATE = 0.5  # of the features left: between present and absent, to see further than one derivative
 _KEPT = 0.5  # of the promise of a feature whose deletion was scored at an earlier step
-_PLENTY = 2**31
 _ROUNDING = 1e-12  # of the largest promise
 
 
@@ -83,15 +83,19 @@ def search_gated_path(
     return path
 
 
-def count_gated_path_passes(n_features: int, depth: int = DEPTH) -> int:
+def count_gated_path_passes(n_features: int, *, is_thorough: bool = False) -> int:
     """Forward passes of a path of full depth.
 
+    Args:
+        n_features: number of features.
+        is_thorough: whether every step scores many deletions, not only the first ones.
+
     Example:
-        >>> count_gated_path_passes(100)
-        152
+        >>> count_gated_path_passes(100), count_gated_path_passes(100, is_thorough=True)
+        (152, 220)
     """
-    depth = min(depth, n_features)
-    planned = plan_candidates(depth, _PLENTY, PASSES_PER_GATES)
+    depth = min(DEPTH, n_features)
+    planned = [_MANY] * depth if is_thorough else _plan_usual(depth)
     return sum(PASSES_PER_GATES + min(n, n_features - k) for k, n in enumerate(planned))
 
 
@@ -99,13 +103,22 @@ def plan_candidates(depth: int, passes: int, passes_per_gates: int) -> list[int]
     """How many deletions every step scores; fewer, but at least one, if passes are short.
 
     Example:
-        >>> plan_candidates(9, 1000, 3), plan_candidates(9, 57, 3)
+        >>> plan_candidates(9, 98, 3), plan_candidates(9, 57, 3)
         ([8, 8, 8, 8, 8, 8, 4, 4, 4], [4, 4, 4, 4, 4, 4, 2, 2, 2])
+        >>> plan_candidates(9, 99, 3)
+        [8, 8, 8, 8, 8, 8, 8, 8, 8]
     """
-    wanted = [n for n, n_steps in _CANDIDATES for _ in range(n_steps)][:depth]
-    wanted += [wanted[-1]] * (depth - len(wanted)) if wanted else []
-    share = min(1.0, max(0, passes - passes_per_gates * depth) / max(1, sum(wanted)))
-    return [max(1, int(n * share)) for n in wanted]
+    left = passes - passes_per_gates * depth
+    if left >= _MANY * depth:
+        return [_MANY] * depth
+    usual = _plan_usual(depth)
+    part = min(1.0, max(0, left) / max(1, sum(usual)))
+    return [max(1, int(n * part)) for n in usual]
+
+
+def _plan_usual(depth: int) -> list[int]:
+    usual = [n for n, n_steps in _CANDIDATES for _ in range(n_steps)][:depth]
+    return usual + usual[-1:] * (depth - len(usual))
 
 
 def _choose_candidates(present: Array, promise: Floats, n: int) -> Integers:

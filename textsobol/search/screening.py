@@ -95,7 +95,7 @@ def choose_units(
     measured: set[tuple[int, int]] = set()  # and need not be measured again
     n_base = 2 if is_thorough else 1
     n_measured = n_looks = 0
-    parts_per_round = max(MAX_PARTS, passes // n_base // len(levels))
+    parts_per_round = max(MAX_PARTS, min(passes // n_base, max_units) // len(levels))
     while True:
         groups = group_at[level_of, np.arange(n_features)]
         names, unit_of = np.unique(np.stack([level_of, groups]), axis=1, return_inverse=True)

@@ -53,6 +53,11 @@ class BlackBoxModel:
         """Whether derivatives are known."""
         return self._slopes is not None
 
+    @property
+    def gates_refusal(self) -> str | None:
+        """None: nobody expects a function of masks to have gates."""
+        return None
+
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """A forward and a backward pass, whatever they cost."""
         return PASSES_PER_GATES

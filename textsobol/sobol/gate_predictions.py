@@ -159,10 +159,10 @@ def _fit_coefficients(
     weights = np.sqrt(1 / (_SHARED + _OWN / n_flips[known]))
     pull_ratio = np.sqrt(_RATIO_PULL) * size * np.array([1.0, -1.0])
     pull_scale = np.sqrt(_SCALE_PULL) * size * np.array([0.5, 0.5])
-    rows = np.vstack([usual * weights[:, None], pull_ratio, pull_scale])
+    equations = np.vstack([usual * weights[:, None], pull_ratio, pull_scale])
     wanted = np.concatenate([means * weights, [0.0, np.sqrt(_SCALE_PULL) * size]])
-    found, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
-    fitted = rows @ found
+    found, *_ = np.linalg.lstsq(equations, wanted, rcond=None)
+    fitted = equations @ found
     explained = (fitted**2).sum()
     # Errors are as large as the features, so that a few of these decide (White 1980).
     squares = ((wanted - fitted) ** 2 * fitted**2).sum()
@@ -213,8 +213,9 @@ def _find_mask_factors(flips: Flips) -> Floats:
 def _measure_kurtosis(flips: Flips, factors: Floats) -> float:
     """Mean square of the leaders' squared flips, each relative to the mean of its feature.
 
-    It is 1 if all flips of a feature are equally large, apart from the factors of their masks, and
-    0 without leaders. A sample of a few flips cannot show it: it mostly misses the largest ones.
+    It is about 1 if all flips of a feature are equally large, apart from the factors of their
+    masks, and 0 without leaders. A few sampled flips cannot show it, as they mostly miss the
+    largest ones; n flips of each leader show at most about n.
 
     Example:
         >>> leaders = np.array([[1.0, 2.0], [1.0, 0.0]])

@@ -135,9 +135,9 @@ def enter_flips(base: Array, is_flipped: Array, f_base: Floats, f_flips: Floats)
         f_flips: scores of the flips in the order of `flip_some` ``(flips, labels)``.
     """
     differences = np.full((*base.shape, f_base.shape[1]), np.nan)
-    rows, features = np.nonzero(is_flipped)
-    sign = np.where(base[rows, features], 1.0, -1.0)
-    differences[rows, features] = sign[:, None] * (f_base[rows] - f_flips)
+    masks, features = np.nonzero(is_flipped)
+    sign = np.where(base[masks, features], 1.0, -1.0)
+    differences[masks, features] = sign[:, None] * (f_base[masks] - f_flips)
     return differences
 
 

@@ -6,7 +6,9 @@ model's own answer, gates of 0 that of the padded text, and gates just below 1 n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -41,7 +43,12 @@ def find_way(classifier: HuggingFaceClassifier) -> Way | None:
     if settings not in found:
         has_gates = "gates" in signature(model.forward).parameters
         ways: list[Way] = [_ask_model] if has_gates else [_show_all, _weigh]
-        found[settings] = next((way for way in ways if _try_way(classifier, way)), None)
+        try:
+            found[settings] = next((way for way in ways if _try_way(classifier, way)), None)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return None  # there may be room for the next text
     return found[settings]
 
 
@@ -68,8 +75,8 @@ def _is_right(classifier: HuggingFaceClassifier, way: Way) -> bool:
 
     model = classifier.model
     ids, types, is_word = _make_trial(classifier)
-    lots = torch.rand(3, ids.shape[1], generator=torch.Generator().manual_seed(0))
-    is_hidden = is_word & (lots > torch.tensor([[2.0], [0.7], [0.2]]))
+    chances = torch.rand(3, ids.shape[1], generator=torch.Generator().manual_seed(0))
+    is_hidden = is_word & (chances > torch.tensor([[2.0], [0.7], [0.2]]))
     shown = torch.where(is_hidden, 0.0, 1.0).to(ids.device, choose_dtype(model))
     own = torch.cat([_call(model, ids, types, attention_mask=row[None].long()) for row in shown])
     nearly = torch.where(is_hidden[2:], 0.9999, 1.0).to(shown)
@@ -139,9 +146,20 @@ def _call(model: Any, ids: Tensor, types: Tensor | None, **inputs: Tensor) -> Te
     n_rows = len(inputs["attention_mask"])
     if types is not None:
         inputs["token_type_ids"] = types.expand(n_rows, -1)
-    with in_evaluation(model):
+    with in_evaluation(model), _uncompiled():
         logits: Tensor = model(input_ids=ids.expand(n_rows, -1), **inputs).logits
     return logits
+
+
+def _uncompiled() -> AbstractContextManager[Any]:
+    """Runs models of `torch.compile` as they are written: compiled attention takes no gates."""
+    import torch
+
+    is_compiling = "torch._dynamo" in sys.modules  # importing it takes long
+    if not is_compiling or not hasattr(torch.compiler, "set_stance"):  # before torch 2.6
+        return nullcontext()
+    stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+    return stance
 
 
 def choose_dtype(model: Any) -> torch.dtype:

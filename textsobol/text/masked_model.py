@@ -182,6 +182,15 @@ class MaskedTextModel(MaskedClassifier):
         """Whether the model has gates; see `textsobol.text.gates`."""
         return self._transformer is not None and takes_gates(self._transformer)
 
+    @property
+    def gates_refusal(self) -> str | None:
+        """See `steps.MaskedModel`."""
+        if self._transformer is None:
+            return "only torch models with the interface of transformers can have gates"
+        if not self.takes_gates:
+            return "gates were tried on this model and did not do what they should"
+        return None
+
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """See `MaskedClassifier`; a recurrent model is slow with a single row of gates."""
         passes = super().passes_per_gates(is_decision=is_decision)

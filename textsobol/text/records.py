@@ -247,8 +247,9 @@ class Sums:
         additive: contribution of the words' effects: the sum of (1 - keep rate) x effect.
         remainder: contribution of interactions.
         additive_share: share of the variation that words cause alone: the sum of ``first``.
-        screened: sum of ``total`` over the words that were screened out.
-        screened_high: upper end of its 95 % interval.
+        screened: sum of ``total`` over the words that were screened out by gates, or over the
+            groups whose words were only masked together.
+        screened_high: upper end of its 95 % interval; of groups, the sum of their upper ends.
     """
 
     baseline: float

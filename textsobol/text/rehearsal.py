@@ -190,6 +190,11 @@ class Rehearsal:
         """See `MaskedTextModel`."""
         return self._model.takes_gates
 
+    @property
+    def gates_refusal(self) -> str | None:
+        """See `MaskedTextModel`."""
+        return self._model.gates_refusal
+
     def passes_per_gates(self, *, is_decision: bool = False) -> int:
         """See `MaskedTextModel`."""
         return self._model.passes_per_gates(is_decision=is_decision)

@@ -90,10 +90,23 @@ def compute_sums(labels: Sequence[str], found: Attribution, whole: Floats) -> di
     additive = (1 - indices.settings.keep) * _widen(indices.effect).sum(axis=0)
     shares = _widen(indices.first).sum(axis=0)
     columns = np.stack(
-        [baseline, additive, whole - baseline - additive, shares, *indices.predicted_total()],
+        [baseline, additive, whole - baseline - additive, shares, *_bound_screened(found, indices)],
         axis=1,
     )
     return {label: Sums(*row) for label, row in zip(labels, columns.tolist(), strict=True)}
+
+
+def _bound_screened(found: Attribution, indices: SobolIndices) -> tuple[Floats, Floats]:
+    """Sum of ``total`` over what gates predict, or over the groups, and an upper end of it.
+
+    Upper ends of groups are added up: that is more than the upper end of their sum.
+    """
+    if found.units is None:
+        return indices.predicted_total()
+    is_group = np.bincount(found.units) > 1
+    _, high = indices.interval(_LEVEL, of="total")
+    total, high = (_widen(values)[is_group].sum(axis=0) for values in (indices.total, high))
+    return total, high
 
 
 def advise_passes(
