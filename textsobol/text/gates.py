@@ -55,9 +55,7 @@ class GatedText:
 
         way = find_way(classifier)
         if way is None:
-            raise ValueError(
-                f"{type(classifier.model).__name__} takes no gates; use method='sobol'"
-            )
+            raise ValueError(f"{type(classifier.model).__name__} takes no gates")
         self._way = way
         self._model = classifier.model
         with torch.inference_mode(False):
