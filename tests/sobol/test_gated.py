@@ -12,7 +12,7 @@ from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.flip_sample import draw_flips, rank_features
 from textsobol.sobol.gated import GatedScores
-from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
+from textsobol.sobol.gated_steps import GatedPlan, ask_flips, ask_gates, make_indices
 from textsobol.steps import Steps
 
 PLAN = GatedPlan(n_base=12, n_leaders=4, n_sampled=8)
@@ -26,8 +26,7 @@ def scores_of(game: GatedGame, plan: GatedPlan = PLAN, *, seed: int = 0) -> Gate
         base = yield from problem.serve(asked)
         if not plan.n_leaders:
             return base.scores
-        leaders = base.order[: plan.n_leaders]
-        return (yield from problem.serve(flip_leaders(base.scores, leaders)))
+        return (yield from problem.serve(ask_flips(base, plan, seed)))
 
     return run(steps())
 
@@ -146,6 +145,38 @@ def test_every_feature_can_be_drawn_and_chances_are_those_of_the_draws() -> None
         assert not is_drawn[:, leaders].any()
     assert (chances[:, 2:] > 0).all()
     np.testing.assert_allclose(n_drawn / 3000, chances, atol=0.03)
+
+
+def test_flips_are_drawn_at_masks_by_their_chances() -> None:
+    sizes, leaders = np.array([9.0, 3.0, 1.0, 0.0])[:, None], np.array([0])
+    mask_chances = np.array([0.7, 0.2, 0.1])
+    n_drawn = np.zeros((3, 4))
+    for seed in range(3000):
+        is_drawn, chances = draw_flips(sizes, leaders, 3, 2, seed, mask_chances)
+        n_drawn += is_drawn
+    np.testing.assert_allclose(n_drawn / 3000, chances, atol=0.03)
+    np.testing.assert_allclose(chances[:, 1] / chances[:, 1].sum(), mask_chances)
+
+
+def test_more_flips_are_drawn_where_the_leaders_matter() -> None:
+    """A score that is open at few masks: elsewhere no flip changes anything."""
+    weights = np.linspace(3.0, 0.2, 40)
+
+    def score(masks: Array) -> Floats:
+        return np.maximum(0.0, masks @ weights - 0.62 * weights.sum())[:, None]
+
+    def slopes(gates: Array) -> Floats:
+        is_open = score(gates)[:, 0] > 0
+        return np.asarray(is_open[:, None, None] * weights[None, :, None])
+
+    plan = GatedPlan(n_base=12, n_leaders=6, n_sampled=24)
+    of_draws, of_masks = [], []
+    for seed in range(20):
+        found = scores_of(GatedGame(40, score, slopes), plan, seed=seed)
+        is_open, is_drawn = found.f_base > 0, found.is_flipped & ~found.is_leading
+        of_draws.append((is_drawn & is_open).sum() / is_drawn.sum())
+        of_masks.append(is_open.mean())
+    assert np.mean(of_draws) > 1.5 * np.mean(of_masks)
 
 
 def test_another_score_is_measured_on_the_same_masks() -> None:

@@ -17,7 +17,7 @@ from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Floats
 from textsobol.sobol.gate_predictions import Flips, _measure_kurtosis, _measure_sampling
 from textsobol.sobol.gated import GatedScores
-from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
+from textsobol.sobol.gated_steps import GatedPlan, ask_flips, ask_gates, make_indices
 
 MEASURES = ("total", "effect", "first")
 N_FEATURES, SHARPNESS, BIAS, SEEDS, TOP = 40, 4.0, 1.0, 40, 10
@@ -66,7 +66,7 @@ def by_gates(plan: GatedPlan, seed: int, game: GatedGame | None = None) -> Sobol
     base = run(problem.serve(asked))
     scores = base.scores
     if plan.n_leaders:
-        scores = run(problem.serve(flip_leaders(scores, base.order[: plan.n_leaders])))
+        scores = run(problem.serve(ask_flips(base, plan, seed)))
     return make_indices(scores, design="latin", seed=seed, sign="mean")
 
 

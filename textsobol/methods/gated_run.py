@@ -12,7 +12,7 @@ from textsobol.methods.path import find_path
 from textsobol.search.gated_path import count_gated_path_passes
 from textsobol.sobol import SobolIndices
 from textsobol.sobol.gated import LEAST_BASE_MASKS, GatedScores
-from textsobol.sobol.gated_steps import GatedPlan, ask_gates, flip_leaders, make_indices
+from textsobol.sobol.gated_steps import GatedPlan, ask_flips, ask_gates, flip_leaders, make_indices
 from textsobol.steps import Steps, map_results
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ class GatedRun:
         base = yield from problem.serve(asking)
         if problem.is_streamed:
             yield self._attribute(base.scores)
-        flipping = flip_leaders(base.scores, base.order[: plan.n_leaders])
-        scores = yield from problem.serve(flipping)
+        scores = yield from problem.serve(ask_flips(base, plan, self.seed))
         found = self._attribute(scores)
         if not self.divided.path:
             return found

@@ -21,7 +21,12 @@ def rank_features(sizes: Floats) -> Integers:
 
 
 def draw_flips(
-    sizes: Floats, leaders: Integers, n_masks: int, n: int, seed: int
+    sizes: Floats,
+    leaders: Integers,
+    n_masks: int,
+    n: int,
+    seed: int,
+    mask_chances: Floats | None = None,
 ) -> tuple[Array, Floats]:
     """A sample of flips of the other features, and the chance of each flip ``(masks, features)``.
 
@@ -34,6 +39,7 @@ def draw_flips(
         n_masks: number of base masks.
         n: number of flips, each of another feature; fewer if there are fewer features.
         seed: of the draws.
+        mask_chances: of each mask, for every flip ``(masks,)``; by default all are equal.
 
     Example:
         >>> is_drawn, chances = draw_flips(np.ones((6, 1)), np.array([0, 1]), 2, 4, seed=0)
@@ -58,8 +64,12 @@ def draw_flips(
     ends = np.cumsum(inclusion[order])
     hits = np.searchsorted(ends, rng.random() + np.arange(n)).clip(max=len(others) - 1)
     drawn = others[order[np.unique(hits)]]
-    is_drawn[rng.integers(n_masks, size=len(drawn)), drawn] = True
-    chances[:, others] = inclusion / n_masks
+    if mask_chances is None:
+        masks, mask_chances = rng.integers(n_masks, size=len(drawn)), np.full(n_masks, 1 / n_masks)
+    else:
+        masks = rng.choice(n_masks, size=len(drawn), p=mask_chances)
+    is_drawn[masks, drawn] = True
+    chances[:, others] = mask_chances[:, None] * inclusion
     return is_drawn, chances
 
 

@@ -185,7 +185,7 @@ def _calibrate_squares(expected: Floats, flips: Flips) -> tuple[float, float, fl
     is_predicted = ~flips.is_leading
     is_drawn = ~np.isnan(flips.differences) & (flips.chances > 0) & is_predicted
     is_used = is_drawn if is_drawn.any() else ~np.isnan(flips.differences)
-    factors = _find_mask_factors(flips)
+    factors = find_mask_factors(_sum_leaders(flips))
     kurtosis = max(_KURTOSIS, _OVER_LEADERS * _measure_kurtosis(flips, factors))
     means = expected.mean(axis=0) * factors[:, None]
     found, means, n = flips.differences[is_used] ** 2, means[is_used], max(1, int(is_used.sum()))
@@ -200,14 +200,22 @@ def _calibrate_squares(expected: Floats, flips: Flips) -> tuple[float, float, fl
     return scale, floor, float(np.sqrt(max(spread, kurtosis) / n))
 
 
-def _find_mask_factors(flips: Flips) -> Floats:
-    """How large the leaders' flips are at each mask, relative to the mean ``(masks,)``.
+def find_mask_factors(leading_squares: Floats) -> Floats:
+    """How large flips are at each mask, relative to the mean ``(masks,)``.
 
     Derivatives do not show it: without leaders all factors are 1.
+
+    Args:
+        leading_squares: sum of the leaders' squared flips at each mask ``(masks,)``.
+
+    Example:
+        >>> find_mask_factors(np.array([3.0, 1.0])), find_mask_factors(np.zeros(2))
+        (array([1.4, 0.6]), array([1., 1.]))
     """
-    factors = _sum_leaders(flips)
-    in_all = factors.mean()
-    return (1 - _EVEN) * factors / in_all + _EVEN if in_all > 0 else np.ones(len(factors))
+    mean = leading_squares.mean()
+    if mean <= 0:
+        return np.ones(len(leading_squares))
+    return np.asarray((1 - _EVEN) * leading_squares / mean + _EVEN)
 
 
 def _measure_kurtosis(flips: Flips, factors: Floats) -> float:

@@ -10,7 +10,7 @@ from textsobol import __version__
 from textsobol.sobol.arrays import Array, Floats, Integers
 from textsobol.sobol.designs import Design
 from textsobol.sobol.flip_sample import draw_flips, rank_features
-from textsobol.sobol.gate_predictions import ABSENT, PRESENT, guess_sizes
+from textsobol.sobol.gate_predictions import ABSENT, PRESENT, find_mask_factors, guess_sizes
 from textsobol.sobol.gated import GatedScores, enter_flips
 from textsobol.sobol.masks import flip_some
 from textsobol.sobol.result import Settings, SobolIndices, make_result
@@ -25,12 +25,18 @@ class GatedPlan:
     Attributes:
         n_base: base masks; derivatives are taken at as many other masks.
         n_leaders: features that are flipped at all base masks.
-        n_sampled: flips of other features, to calibrate what the derivatives say of them.
+        n_sampled: flips of other features, to calibrate what the derivatives say of them: half
+            of them before the leaders are flipped, half after it.
     """
 
     n_base: int
     n_leaders: int
     n_sampled: int
+
+    @property
+    def n_sampled_first(self) -> int:
+        """Flips of the sample that are scored before the leaders' flips."""
+        return self.n_sampled // 2 if self.n_leaders else self.n_sampled
 
     def passes(self, passes_per_gates: int) -> int:
         """Its cost in forward passes."""
@@ -60,7 +66,7 @@ def ask_gates(
     sizes = guess_sizes(gate_masks, slopes)
     order = rank_features(sizes)
     leaders = order[: plan.n_leaders]
-    is_drawn, chances = draw_flips(sizes, leaders, len(base), plan.n_sampled, seed)
+    is_drawn, chances = draw_flips(sizes, leaders, len(base), plan.n_sampled_first, seed)
     f_base, f_flips = yield from _score_flips(base, is_drawn)
     differences = enter_flips(base, is_drawn, f_base, f_flips)
     return GatedBase(
@@ -71,15 +77,43 @@ def ask_gates(
     )
 
 
+def ask_flips(base: GatedBase, plan: GatedPlan, seed: int) -> Steps[GatedScores]:
+    """Ask for the leaders' flips, and for the second half of the sample."""
+    scores = yield from flip_leaders(base.scores, base.order[: plan.n_leaders])
+    return (yield from _sample_flips(scores, plan.n_sampled - plan.n_sampled_first, seed))
+
+
 def flip_leaders(scores: GatedScores, leaders: Integers) -> Steps[GatedScores]:
     """Ask for all flips of the leaders, besides those that are known."""
     is_new = np.zeros(scores.base.shape, dtype=bool)
     is_new[:, leaders] = True
-    is_new &= ~scores.is_flipped
+    return (yield from _flip_more(scores, is_new & ~scores.is_flipped))
+
+
+def _sample_flips(scores: GatedScores, n: int, seed: int) -> Steps[GatedScores]:
+    """Ask for more flips of the features that do not lead; most where the leaders' are large.
+
+    At a mask where the model is undecided all flips are large. Such masks are few, so that flips
+    at masks that are drawn evenly mostly miss them: most samples would then find too little.
+    """
+    leaders = np.flatnonzero(scores.is_leading)
+    squares = (scores.differences[:, leaders] ** 2).sum(axis=1)
+    factors = [find_mask_factors(own) for own in squares.T]
+    sizes = guess_sizes(scores.gate_masks, scores.slopes)
+    is_drawn, chances = draw_flips(
+        sizes, leaders, len(scores.base), n, seed + 1, np.mean(factors, axis=0) / len(scores.base)
+    )
+    scores = yield from _flip_more(scores, is_drawn & ~scores.is_flipped)
+    # With which a flip was drawn at least once.
+    return replace(scores, chances=1 - (1 - scores.chances) * (1 - chances))
+
+
+def _flip_more(scores: GatedScores, is_new: Array) -> Steps[GatedScores]:
+    if not is_new.any():
+        return scores
     f_flips = (yield flip_some(scores.base, is_new)).reshape(int(is_new.sum()), -1)
     found = enter_flips(scores.base, is_new, scores.f_base, f_flips)
-    differences = np.where(is_new[:, :, None], found, scores.differences)
-    return replace(scores, differences=differences)
+    return replace(scores, differences=np.where(is_new[:, :, None], found, scores.differences))
 
 
 def _score_flips(base: Array, is_flipped: Array) -> Steps[tuple[Floats, Floats]]:
