@@ -127,8 +127,10 @@ def _verdicts(answers: Sequence[Answer]) -> Iterator[str]:
     """Lists of questions by what our default comes to."""
     found = [verdict_of(each, each.ours) for each in answers if each.ours is not None]
     verdicts = [each for each in found if each is not None]
-    counts = ", ".join(f"{word} in {_count(verdicts, word)}" for word in (FIRST, LEVEL, BEHIND))
-    yield VERDICTS.format(n=len(verdicts), counts=counts)
+    without = [each for answer in answers if (each := verdict_of(answer, "scores")) is not None]
+    yield VERDICTS.format(
+        n=len(verdicts), counts=_counts(verdicts), n_without=len(without), without=_counts(without)
+    )
     for title, word in (
         ("Where others are better", BEHIND),
         ("Where ours is first", FIRST),
@@ -139,8 +141,9 @@ def _verdicts(answers: Sequence[Answer]) -> Iterator[str]:
         yield "\n".join(map(_bullet, own)) or "Nowhere."
 
 
-def _count(verdicts: Sequence[Verdict], word: str) -> int:
-    return sum(each.word == word for each in verdicts)
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    words = [each.word for each in verdicts]
+    return ", ".join(f"{word} in {words.count(word)}" for word in (FIRST, LEVEL, BEHIND))
 
 
 def _bullet(verdict: Verdict) -> str:
