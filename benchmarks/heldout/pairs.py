@@ -21,8 +21,8 @@ Row = dict[str, str]
 def write_pairs(items: Sequence[Item], out: Path, *, held_out: int, seed: int) -> int:
     """Write pairs of items with two sentences or more; returns how many there are.
 
-    The last pairs are of items that are in no other pair, so that they can be held out; the others
-    have every item twice, once with its own rest and once with that of another item.
+    The last pairs share no item with those before, so that they can be held out; of the others,
+    every item begins two: one with its own rest, one with that of another item.
 
     Args:
         items: in random order.
@@ -69,7 +69,7 @@ def _others(split: Split, rng: np.random.Generator) -> list[Row]:
     of_label: dict[str, list[int]] = {}
     for place in rng.permutation(len(split)).tolist():
         of_label.setdefault(split[place][0].label, []).append(place)
-    if min(map(len, of_label.values())) < 2:
+    if min(map(len, of_label.values()), default=2) < 2:
         raise SystemExit("too few items of a label: give more, or another --held-out")
     other = {
         p: q

@@ -11,6 +11,7 @@ from textsobol.methods.contract import Problem
 from textsobol.sobol import SobolIndices, sobol_indices
 from textsobol.sobol.arrays import Array, Floats
 from textsobol.sobol.flip_sample import draw_flips, rank_features
+from textsobol.sobol.gate_predictions import Flips, find_mask_factors, predict
 from textsobol.sobol.gated import GatedScores
 from textsobol.sobol.gated_steps import GatedPlan, ask_flips, ask_gates, make_indices
 from textsobol.steps import Steps
@@ -177,6 +178,27 @@ def test_more_flips_are_drawn_where_the_leaders_matter() -> None:
         of_draws.append((is_drawn & is_open).sum() / is_drawn.sum())
         of_masks.append(is_open.mean())
     assert np.mean(of_draws) > 1.5 * np.mean(of_masks)
+
+
+def test_predicted_squares_do_not_depend_on_where_flips_were_drawn() -> None:
+    """Flips drawn at masks where all are large must not make the others look as large."""
+    rng = np.random.default_rng(0)
+    sizes, is_leading = rng.uniform(0.5, 1.5, 30), np.arange(30) < 4
+    of_masks = np.array([4.0, 2.0, 0.3, 0.1, *[0.05] * 8])
+    # Leaders vary less between masks than the others; no feature has an effect on average.
+    powers = np.where(is_leading, 0.5, 1.0)
+    every = np.sqrt(sizes * of_masks[:, None] ** powers) * rng.choice([-1, 1], (12, 30))
+    masks, slopes = rng.random((12, 30)) < 0.5, np.tile(np.sqrt(sizes), (12, 1))
+    mask_chances = find_mask_factors((every[:, is_leading] ** 2).sum(axis=1)) / 12
+    found = []
+    for seed in range(300):
+        is_drawn, chances = draw_flips(
+            sizes[:, None], np.flatnonzero(is_leading), 12, 12, seed, mask_chances
+        )
+        flips = Flips(np.where(is_drawn | is_leading, every, np.nan), chances, is_leading)
+        found.append(predict(masks, slopes, flips).squares[~is_leading].sum())
+    true = (every[:, ~is_leading] ** 2).mean(axis=0).sum()
+    assert 1.0 < np.mean(found) / true < 1.25  # the floor makes it about 1.1
 
 
 def test_another_score_is_measured_on_the_same_masks() -> None:

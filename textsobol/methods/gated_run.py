@@ -62,12 +62,14 @@ def divide_gated(
     path = flip = 0
     if has_path:
         flip = min(_FLIP_PASSES, left // 16)
-        is_thorough = left >= _THOROUGH * (MOST_GATED_PASSES - 1)
-        wanted = count_gated_path_passes(n_features, is_thorough=is_thorough)
-        path = min(wanted, int(_PATH_PART * left) - flip)
+        path = min(count_gated_path_passes(n_features), int(_PATH_PART * left) - flip)
     rest = left - path - flip
     if rest >= LEAST_BASE_MASKS * (n_features + 1):
         return None
+    if has_path and left >= _THOROUGH * (MOST_GATED_PASSES - 1):
+        wanted = count_gated_path_passes(n_features, is_thorough=True)
+        path = min(wanted, int(_PATH_PART * left) - flip)
+        rest = left - path - flip
 
     def plan(n_base: int) -> GatedPlan:
         n_leaders = (rest - _SAMPLED) // n_base - 1 - passes_per_gates

@@ -95,8 +95,10 @@ def count_gated_path_passes(n_features: int, *, is_thorough: bool = False) -> in
         (152, 220)
     """
     depth = min(DEPTH, n_features)
-    planned = [_MANY] * depth if is_thorough else _plan_usual(depth)
-    return sum(PASSES_PER_GATES + min(n, n_features - k) for k, n in enumerate(planned))
+    if is_thorough:
+        return depth * (PASSES_PER_GATES + _MANY)
+    usual = enumerate(_plan_usual(depth))
+    return sum(PASSES_PER_GATES + min(n, n_features - k) for k, n in usual)
 
 
 def plan_candidates(depth: int, passes: int, passes_per_gates: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from textsobol.sobol.arrays import Array, Floats, Integers
@@ -25,7 +27,7 @@ def draw_flips(
     leaders: Integers,
     n_masks: int,
     n: int,
-    seed: int,
+    seed: int | Sequence[int],
     mask_chances: Floats | None = None,
 ) -> tuple[Array, Floats]:
     """A sample of flips of the other features, and the chance of each flip ``(masks, features)``.

@@ -189,7 +189,12 @@ def _calibrate_squares(expected: Floats, flips: Flips) -> tuple[float, float, fl
     kurtosis = max(_KURTOSIS, _OVER_LEADERS * _measure_kurtosis(flips, factors))
     means = expected.mean(axis=0) * factors[:, None]
     found, means, n = flips.differences[is_used] ** 2, means[is_used], max(1, int(is_used.sum()))
-    scale = float(found.sum() / means.sum()) if means.sum() > 0 else 1.0
+    # Flips are drawn mostly at masks where they are large: each counts for all masks.
+    weights = np.ones(n)
+    if is_drawn.any():
+        weights = (flips.chances.sum(axis=0) / np.where(is_drawn, flips.chances, 1.0))[is_used]
+    in_means = float((weights * means).sum())
+    scale = float((weights * found).sum()) / in_means if in_means > 0 else 1.0
     least = _FLOOR * scale * float(expected[:, is_predicted].mean()) if is_predicted.any() else 0.0
     if not is_drawn.any():  # all features were flipped, or none
         return scale, least, float(np.sqrt(kurtosis / n))

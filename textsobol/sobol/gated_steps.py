@@ -26,7 +26,7 @@ class GatedPlan:
         n_base: base masks; derivatives are taken at as many other masks.
         n_leaders: features that are flipped at all base masks.
         n_sampled: flips of other features, to calibrate what the derivatives say of them: half
-            of them before the leaders are flipped, half after it.
+            of them before the leaders are flipped and half after, or all at once without leaders.
     """
 
     n_base: int
@@ -97,14 +97,15 @@ def _sample_flips(scores: GatedScores, n: int, seed: int) -> Steps[GatedScores]:
     at masks that are drawn evenly mostly miss them: most samples would then find too little.
     """
     leaders = np.flatnonzero(scores.is_leading)
-    squares = (scores.differences[:, leaders] ** 2).sum(axis=1)
+    # Of labels whose score is constant, rounding must not decide.
+    squares = (_drop_constant(scores).differences[:, leaders] ** 2).sum(axis=1)
     factors = [find_mask_factors(own) for own in squares.T]
     sizes = guess_sizes(scores.gate_masks, scores.slopes)
     is_drawn, chances = draw_flips(
-        sizes, leaders, len(scores.base), n, seed + 1, np.mean(factors, axis=0) / len(scores.base)
+        sizes, leaders, len(scores.base), n, [seed, 1], np.mean(factors, axis=0) / len(scores.base)
     )
     scores = yield from _flip_more(scores, is_drawn & ~scores.is_flipped)
-    # With which a flip was drawn at least once.
+    # That a flip was drawn at least once: the draws are independent, given the leaders' flips.
     return replace(scores, chances=1 - (1 - scores.chances) * (1 - chances))
 
 

@@ -7,8 +7,9 @@ model's own answer, gates of 0 that of the padded text, and gates just below 1 n
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -30,6 +31,7 @@ _N_TRIED = 150  # words; more than ModernBERT's layers see around them
 _SAME = 1e-4  # difference of logits, relative to the largest, that rounding explains
 _PART = 0.02  # of what hiding words changes, that gates may differ from it
 _ways: WeakKeyDictionary[Any, dict[Hashable, Way | None]] = WeakKeyDictionary()
+_stance_lock = threading.RLock()
 
 
 def find_way(classifier: HuggingFaceClassifier) -> Way | None:
@@ -151,15 +153,20 @@ def _call(model: Any, ids: Tensor, types: Tensor | None, **inputs: Tensor) -> Te
     return logits
 
 
-def _uncompiled() -> AbstractContextManager[Any]:
-    """Runs models of `torch.compile` as they are written: compiled attention takes no gates."""
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Runs models of `torch.compile` as they are written: compiled attention takes no gates.
+
+    This holds for the whole process, so threads take turns.
+    """
     import torch
 
     is_compiling = "torch._dynamo" in sys.modules  # importing it takes long
     if not is_compiling or not hasattr(torch.compiler, "set_stance"):  # before torch 2.6
-        return nullcontext()
-    stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
-    return stance
+        yield
+        return
+    with _stance_lock, torch.compiler.set_stance("force_eager"):
+        yield
 
 
 def choose_dtype(model: Any) -> torch.dtype:
