@@ -145,13 +145,11 @@ def _index() -> pd.MultiIndex:
     return pd.MultiIndex.from_arrays([[], [], []], names=["model", "file", "text"])
 
 
-def _source(
-    files: Sequence[File], lines: Sequence[Mapping[str, Any]], budget: str | None = None
-) -> Source:
+def _source(files: Sequence[File], lines: Sequence[Mapping[str, Any]], budget: str = "") -> Source:
     columns = ["model", "file", "text", "words", "asked"]
     frame = pd.DataFrame(lines, columns=columns).astype({"words": float, "asked": float})
     texts = frame.groupby(columns[:3])[columns[3:]].max()
-    return Source(files, texts) if budget is None else Source(files, texts, budget)
+    return Source(files, texts, budget)
 
 
 def _paths(root: Path, part: str, pattern: str = "*.jsonl*") -> list[Path]:

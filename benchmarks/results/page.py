@@ -77,6 +77,8 @@ def write_page(root: Path, out: Path) -> None:
     commands = dict.fromkeys(command for each in answers for command in _commands(each))
     parts = [
         HEADER,
+        "## What is asked",
+        _questions(answers),
         *_verdicts(answers),
         "## Every method and question",
         HOW_TO_READ,
@@ -92,6 +94,12 @@ def write_page(root: Path, out: Path) -> None:
         PAGES,
     ]
     write_text(out / "RESULTS.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+def _questions(answers: Sequence[Answer]) -> str:
+    """What every column asks, in a sentence."""
+    asked = {each.question.title: each.question.asks for each in answers}
+    return "\n".join(f"- **{_capital(title)}**: {asks}" for title, asks in asked.items())
 
 
 def _models(answers: Sequence[Answer]) -> str:

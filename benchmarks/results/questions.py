@@ -66,7 +66,7 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "banzhaf": Question(
         "error of Banzhaf values", "error, relative",
-        "The same of Banzhaf values, the mean effects of words.",
+        "The same of Banzhaf values, the mean effects of words on the log-odds.",
         "heldout/RESULTS.md", "texts", higher_is_better=False,
     ),
     "deletes": Question(
@@ -77,7 +77,7 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "suffices": Question(
         "suffices", "sufficiency",
-        "Drop of the probability with only these words, between the same bounds.",
+        "Drop of the probability with only the top words left, between the same bounds.",
         "deletion/RESULTS.md", "IMDB test reviews", higher_is_better=False,
     ),
     "league": Question(

@@ -9,15 +9,18 @@ benchmarks.results` from the raw lines of all benchmarks: no number on this page
 Apart from the number of passes, methods are run with their defaults. Choices were made on training
 texts; the [pages of the benchmarks](#all-pages) say where that was not so. The models and texts of
 every question are listed under [Conditions](#conditions)."""
-VERDICTS = """Our default against the best rival of each question and family of models, on the same
+VERDICTS = """## Who is best
+
+Our default against the best rival of each question and family of models, on the same
 texts: **{counts}**, of {n}. The default also searches for a path, which takes up to half of a small
 budget; with all passes spent on scores, as by rivals, it is {without}, of the {n_without} questions
-where that was measured. First: the 95 % interval of the paired difference is above 0; behind:
-below 0; else level. In brackets the difference of ours to that rival and its interval, turned so
-that above 0 is better for ours. The best rival is picked on the same texts, which favours it. Being
-first among few rivals means little, so their number is given. With few texts, "level" often only
-means that more texts are needed. Intervals are not corrected for the number of
-comparisons."""
+where that was measured.
+
+First: the 95 % interval of the paired difference is above 0; behind: below 0; else level. In
+brackets the difference of ours to that rival and its interval, turned so that above 0 is better for
+ours. The best rival is picked on the same texts, which favours it. Being first among few rivals
+means little, so their number is given. With few texts, "level" often only means that more texts are
+needed. Intervals are not corrected for the number of comparisons."""
 HOW_TO_READ = f"""Means over texts; in a column all methods of a family have the same texts.
 **Bold**: the best attribution; <u>underlined</u>: the next; empty: not measured. Arrows say which
 way is better. Attributions score every word; searches look for deletions, optimise what deletion

@@ -25,8 +25,6 @@ def scores_of(game: GatedGame, plan: GatedPlan = PLAN, *, seed: int = 0) -> Gate
     def steps() -> Steps[GatedScores]:
         asked = ask_gates(game.n_features, plan, keep=0.5, design="random", seed=seed)
         base = yield from problem.serve(asked)
-        if not plan.n_leaders:
-            return base.scores
         return (yield from problem.serve(ask_flips(base, plan, seed)))
 
     return run(steps())

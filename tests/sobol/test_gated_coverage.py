@@ -64,9 +64,7 @@ def by_gates(plan: GatedPlan, seed: int, game: GatedGame | None = None) -> Sobol
     problem = Problem(game.model(), lambda outputs: outputs, n_labels=1)
     asked = ask_gates(game.n_features, plan, keep=0.5, design="latin", seed=seed)
     base = run(problem.serve(asked))
-    scores = base.scores
-    if plan.n_leaders:
-        scores = run(problem.serve(ask_flips(base, plan, seed)))
+    scores = run(problem.serve(ask_flips(base, plan, seed)))
     return make_indices(scores, design="latin", seed=seed, sign="mean")
 
 
