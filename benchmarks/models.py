@@ -116,8 +116,8 @@ def describe(names: Iterable[str]) -> str:
     said, commands = [], []
     for name in dict.fromkeys(names):
         model = model_of(name)
-        told = (model.about, model.accuracy or "accuracy not measured")
-        said.append(f"`{name}`: {'; '.join(filter(None, told))}.")
+        parts = (model.about, model.accuracy or "accuracy not measured")
+        said.append(f"`{name}`: {'; '.join(filter(None, parts))}.")
         commands += [f"    {model.command}"] if model.command else []
     made = ["Made by", *commands, "and saved in bfloat16 where the name says so."]
     return "\n\n".join([f"**Models.** {' '.join(said)}", *(made if commands else [])])

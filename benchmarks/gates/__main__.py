@@ -27,6 +27,10 @@ Limit = Annotated[
     int | None,
     typer.Option(help="Only so many reviews of each length: a smoke run.", show_default=False),
 ]
+TextLimit = Annotated[
+    int | None,
+    typer.Option(help="Only so many texts of each kind: a smoke run.", show_default=False),
+]
 Lengths = Annotated[
     str, typer.Option(help="With commas: 40-100, 100-200, 200-400 words; by default all.")
 ]
@@ -126,10 +130,7 @@ def train_planted(
 def planted(
     model: Annotated[str, typer.Option(help="What train-planted has written.")],
     train: Annotated[str, typer.Option(help="Training reviews, as for train-planted.")],
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Only so many texts of each kind: a smoke run.", show_default=False),
-    ] = None,
+    limit: TextLimit = None,
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
@@ -155,10 +156,7 @@ def planted(
 
 @app.command()
 def planted_function(
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Only so many texts of each kind: a smoke run.", show_default=False),
-    ] = None,
+    limit: TextLimit = None,
     seed: commands.Seed = 0,
     out: commands.Out = OUT,
 ) -> None:
