@@ -33,6 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textsobol.sobol.arrays import Array
 
 __all__ = [
@@ -161,3 +163,9 @@ def name_error(error: Exception) -> str:
     """The message of an error or warning; before it, the name to look it up by if it is ours."""
     is_ours = isinstance(error, TextsobolError | TextsobolWarning)
     return f"{type(error).__name__}: {error}" if is_ours else str(error)
+
+
+def name_warnings(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """The messages of our warnings among those recorded, each once."""
+    ours = [each.message for each in caught if isinstance(each.message, TextsobolWarning)]
+    return list(dict.fromkeys(map(name_error, ours)))

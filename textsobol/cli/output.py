@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from textsobol.errors import TextsobolError, TextsobolWarning, name_error
+from textsobol.errors import TextsobolError, name_error, name_warnings
 from textsobol.estimate import Estimate
 from textsobol.redaction import Redaction
 from textsobol.render.printable import replace_controls
@@ -39,8 +39,7 @@ def report_warnings(*, quiet: bool) -> Iterator[None]:
         yield
     if quiet:
         return
-    ours = [w.message for w in caught if isinstance(w.message, TextsobolWarning)]
-    for message in dict.fromkeys(map(name_error, ours)):
+    for message in name_warnings(caught):
         _print(message, "yellow")
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textsobol.driver import run, stream
-from textsobol.errors import TextsobolWarning, name_error
+from textsobol.errors import name_warnings
 from textsobol.labels import disambiguate
 from textsobol.methods import METHODS, find_method
 from textsobol.render import view
@@ -290,8 +290,7 @@ def _report_warnings(job: Job) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    ours = [w.message for w in caught if isinstance(w.message, TextsobolWarning)]
-    for message in dict.fromkeys(map(name_error, ours)):
+    for message in name_warnings(caught):
         job.send("note", {"message": view.clean(message)})
 
 
